@@ -175,7 +175,8 @@ class SealedRun(Schema):
     values: int
     """The number of recorded values that the host compared."""
     mismatches: tuple[SealedMismatch, ...] = ()
-    """Assertions that differed in every try, but not for the reference solution."""
+    """Assertions that gave a wrong value in the first try, or that ended in an error or left no
+    recording in a further one."""
 
 
 class ControlKind(StrEnum):

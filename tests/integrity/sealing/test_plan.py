@@ -477,3 +477,123 @@ def test_a_row_whose_expected_text_is_an_input_of_another_row_is_not_sealed():
     judged = plan(body, *tests).judge(outcome(found), referenced(outcome(found)))
     assert judged.sealed == {NodeId(f"test_it.py::{tests[1]}")}
     assert [*judged.unsealed.values()] == ["line 6: its expected value is an input of another test"]
+
+
+BESIDE = """
+def test_it():
+    assert pool() == 200
+    assert parse('a').equals(61)
+"""
+
+
+def differing(planned: SealedPlan, right: list[Recording], base: list[Recording]):
+    """The reference with what code without a fix shows, and whether a right run is sealed."""
+    run, before = outcome({"test_it": right}), outcome({"test_it": base})
+    known, unfixed = (reference_run(each.passed, each.recordings) for each in (run, before))
+    found = planned.differences(known, unfixed)
+    reference = referenced(run).model_copy(update={"base": found})
+    return found[IT], planned.judge(run, reference)
+
+
+@pytest.mark.parametrize(
+    ("base", "passed", "failed", "why"),
+    [
+        (
+            [values(1, 200), values(2, False)],
+            {1},
+            {2},
+            "its values are few enough to be guessed",
+        ),
+        ([values(1, 200)], {1}, set(), "its values are few enough to be guessed"),
+        ([values(1, 404)], set(), {1}, "line 6: its expected value stays in the test"),
+        ([], set(), set(), "line 6: its expected value stays in the test"),
+        (
+            [values(1, 200), values(2, True)],
+            {1, 2},
+            set(),
+            "code without a fix passes each assertion with a value that cannot be guessed",
+        ),
+    ],
+)
+def test_a_strong_assertion_beside_a_weak_one_that_the_fix_is_about_seals_nothing(
+    base, passed, failed, why
+):
+    difference, judged = differing(plan(BESIDE), [values(1, 200), values(2, True)], base)
+    assert (difference.passed, difference.failed) == (passed, failed)
+    assert judged.unsealed == {IT: why}
+
+
+def test_an_assertion_whose_value_code_without_a_fix_lacks_is_sealed():
+    body = "def test_it():\n    assert parse('a') is not None\n    assert parse('b') == 61\n"
+    right = [values(1, 5), values(2, 61)]
+    _, judged = differing(plan(body), right, [values(1, None)])
+    assert judged.sealed == {IT}
+
+
+def test_truths_do_not_add_up():
+    body = "def test_it():\n" + "    assert parse('a').equals(pool())\n" * 9
+    found = outcome({"test_it": [values(number, True) for number in range(1, 10)]})
+    judged = plan(body).judge(found, SealedReference())
+    assert judged.unsealed == {IT: "its values are few enough to be guessed"}
+
+
+@pytest.mark.parametrize("assertion", ["'19.99' in parse('a')", "re.search('19.99', parse('a'))"])
+def test_a_text_with_all_answers_tells_less_than_the_reference_s(assertion):
+    planned = plan(f"import re\ndef test_it():\n    assert {assertion}\n")
+    reference = referenced(outcome({"test_it": [values(1, "you pay 19.99 now")]}))
+    stuffed = " ".join(f"{cents / 100:.2f}" for cents in range(6000))
+    for text, is_sealed in (("all in all 19.99", True), (stuffed, False)):
+        judged = planned.judge(outcome({"test_it": [values(1, text)]}), reference)
+        assert judged.mismatches == ()
+        assert (IT in judged.sealed) is is_sealed
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        ("if parse('b') != 62: pytest.fail()", "line 6: the test itself decides that it fails"),
+        (
+            "if parse('b') != 62:\n        return",
+            "line 6: a comparison with its expected value stays in the test",
+        ),
+        (
+            "found = [x for x in pool() if parse(x) == 62]",
+            "line 6: a comparison with its expected value stays in the test",
+        ),
+        ("check(parse('b'), 62)", "line 6: a function of another file gets an expected value"),
+    ],
+)
+def test_what_a_test_decides_beside_its_assertions_is_a_reason(statement, why):
+    body = f"from tests.helpers import check\ndef test_it():\n    {statement}\n"
+    planned = plan(f"{body}    assert parse('a') == 61\n")
+    judged = planned.judge(outcome({"test_it": [values(1, 61)]}), SealedReference())
+    assert judged.mismatches == ()
+    assert {test: text.partition(": ")[2] for test, text in judged.unsealed.items()} == {
+        IT: why.partition(": ")[2]
+    }
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "raise_it = pytest.raises(ValueError)",
+        "if len(pool()) == 3: pool()",
+        "def broken():\n        raise ValueError",
+        "for number in range(9):\n        if number == 7: pool()",
+    ],
+)
+def test_what_tells_no_expected_value_is_no_reason(statement):
+    planned = plan(f"def test_it():\n    {statement}\n    assert parse('a') == 61\n")
+    number = 2 if "raises" in statement else 1
+    judged = planned.judge(outcome({"test_it": [values(number, 61)]}), SealedReference())
+    assert judged.unsealed == {}
+
+
+def test_only_a_wrong_value_is_final():
+    planned = plan(EQUAL)
+    wrong = planned.judge(outcome({"test_it": [values(1, 60)]}), SealedReference())
+    missing = planned.judge(outcome({"test_it": []}), SealedReference())
+    assert wrong.mismatches
+    assert wrong.wrong
+    assert missing.mismatches
+    assert not missing.wrong

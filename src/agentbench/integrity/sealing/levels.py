@@ -37,7 +37,7 @@ _STANDARD = frozenset([
     "frozenset", "int", "list", "set", "str", "time", "timedelta", "timezone", "tuple", "complex",
     "approx", "dedent", "escape", "len", "range", "reversed", "sorted", "sum", "zip", "min", "max",
     "enumerate", "repr", "bool", "chr", "ord", "abs", "round", "array", "Series", "DataFrame",
-    "bin", "hex", "oct", "defaultdict", "slice", "map", "fromisoformat"
+    "bin", "hex", "oct", "defaultdict", "slice", "map", "fromisoformat", "call"
 ])  # fmt: skip
 """Calls that compute literals from literals."""
 _METHODS = frozenset([

@@ -21,6 +21,7 @@ from agentbench.integrity.sealing.checks import (
     token_places,
 )
 from agentbench.integrity.sealing.conditions import ConditionReader, relaxed
+from agentbench.integrity.sealing.decisions import DecisionReader
 from agentbench.integrity.sealing.expected_texts import (
     ELSEWHERE,
     FOREIGN,
@@ -374,6 +375,9 @@ class _Sealer:
             (site.unsealed for site in sites if site.unsealed),
             given_input(owners, self.names, self._removable),
         )
+        for owner in sorted(owners):  # they are rewritten already
+            reader = DecisionReader(names=self.names, owner=owner)
+            why = why or reader.found(self.functions[owner])
         if not sites:
             why = _NO_ASSERTION
         elif any(split_id(test)[1] for test in tests) and name not in self.opaque and why is None:
