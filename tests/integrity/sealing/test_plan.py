@@ -1,5 +1,6 @@
 """What the recordings of a sealed run show, with and without those of the reference solution."""
 
+import ast
 import shutil
 import subprocess
 import sys
@@ -597,3 +598,23 @@ def test_only_a_wrong_value_is_final():
     assert wrong.wrong
     assert missing.mismatches
     assert not missing.wrong
+
+
+@pytest.mark.parametrize("value", ["b'wxyz'", "61001", "-61001.5", "[61, 'b', (3, 4)]", "'pears'"])
+@pytest.mark.parametrize("other", ["pool({})", "parse([{}])"])
+def test_a_value_that_is_an_input_of_another_test_is_not_sealed(value, other):
+    body = f"def test_it():\n    assert parse('a') == {value}\ndef test_b():\n    assert {{}}\n"
+    judged = plan(body.format(f"{other.format(value)} == 3"), "test_it", "test_b").judge(
+        outcome({"test_it": [values(1, ast.literal_eval(value))], "test_b": [values(2, 3)]}),
+        SealedReference(),
+    )
+    assert judged.unsealed == {IT: "line 4: its expected value is an input of another test"}
+
+
+@pytest.mark.parametrize("value", ["999", "b'xyz'", "[1, 2]"])
+def test_a_value_that_many_tests_have_by_chance_is_sealed_all_the_same(value):
+    body = f"def test_it():\n    assert parse('a') == {value}\ndef test_b():\n    pool({value})\n"
+    judged = plan(body).judge(
+        outcome({"test_it": [values(1, ast.literal_eval(value))]}), SealedReference()
+    )
+    assert judged.sealed == {IT}

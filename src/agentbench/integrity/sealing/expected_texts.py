@@ -8,11 +8,13 @@ from msgspec import Struct, field
 
 from agentbench.integrity.sealing.checks import Site
 from agentbench.integrity.sealing.levels import FileNames, NameKey, attribute_key
-from agentbench.python_source.constants import evaluate
+from agentbench.python_source.constants import NotConstant, evaluate
 from agentbench.python_source.python_syntax import variables_in
 from agentbench.python_source.scopes import names_in
 
 TELLING = 4  # characters; shorter texts are in most files
+_USUAL = 1000  # numbers up to this are in most files
+_LONG = 12  # characters of a container, such as [1, 2, 3, 4]
 ELSEWHERE = "line {}: its expected value is an input of another test"
 SHARED = "line {}: its expected value is an input of the test, too"
 FOREIGN = "line {}: its expected value is in another file"
@@ -102,20 +104,38 @@ def _is_telling(text: str) -> bool:
     return len(text.strip()) >= TELLING
 
 
-def whole_texts(site: Site, names: FileNames) -> Iterator[str]:
-    """The whole texts that an assertion expects in every test; texts of tables are excluded."""
+def whole_values(site: Site, names: FileNames) -> Iterator[str]:
+    """The values that an assertion expects in every test; values of tables are excluded."""
     for one in site.removed:
         nodes = [one.node]
         for name in variables_in(one.node):
             cells = names.cells.get(names.key(name, site.function), ())
             nodes += [cell.node for cell in cells if len(cells) == 1]
-        yield from filter(None, map(telling_text, nodes))
+        yield from filter(None, map(telling_form, nodes))
 
 
-def telling_text(node: ast.expr) -> str | None:
-    """The value of an expression if it is a text that is long enough to prove something."""
+def telling_form(node: ast.AST) -> str | None:
+    """A form of a constant expression to compare with others; None if many are equal by chance.
+
+    It is the text itself, or another value behind a mark that no text has.
+    """
+    if not isinstance(node, ast.Constant | ast.List | ast.Tuple | ast.Set | ast.Dict | ast.UnaryOp):
+        return None
     value = evaluate(node)
-    return value if isinstance(value, str) and len(value) >= TELLING else None
+    match value:
+        case str():
+            return value if len(value) >= TELLING else None
+        case bool() | NotConstant():
+            return None
+        case int() | float() | complex():
+            is_telling = abs(value) > _USUAL
+        case bytes():
+            is_telling = len(value) >= TELLING
+        case list() | tuple() | dict() | set() | frozenset():
+            is_telling = len(repr(value)) >= _LONG
+        case _:
+            is_telling = False
+    return f"\0{value!r}" if is_telling else None
 
 
 def given_input(

@@ -28,15 +28,15 @@ from agentbench.integrity.sealing.expected_texts import (
     SHARED,
     ExpectedText,
     given_input,
-    telling_text,
-    whole_texts,
+    telling_form,
+    whole_values,
 )
 from agentbench.integrity.sealing.levels import Cell, FileNames, LevelReader, NameKey
 from agentbench.integrity.sealing.opaque_names import OpaqueNames, opaque_names, rename_definitions
 from agentbench.integrity.sealing.rewriting import (
     NodeReplacer,
+    constants_by_function,
     empty_others,
-    texts_by_function,
     written,
 )
 from agentbench.integrity.sealing.statements import (
@@ -340,15 +340,15 @@ class _Sealer:
         return None
 
     def compare_with_inputs(self, tree: ast.Module) -> None:
-        """Find the assertions whose expected texts are in other functions of the sealed tree."""
-        texts = texts_by_function(tree)
+        """Find the assertions whose expected values are in other functions of the sealed tree."""
+        texts = constants_by_function(tree)
         known = set().union(*texts.values())
-        self.inputs = frozenset(n for n, c in self.tokens.items() if telling_text(c.node) in known)
+        self.inputs = frozenset(n for n, c in self.tokens.items() if telling_form(c.node) in known)
         for number, site in self.sites.items():
             if site.unsealed is None:
                 own = texts.get(site.function, set())
                 others = set().union(*(found for name, found in texts.items() if found is not own))
-                expected, parts = {*whole_texts(site, self.names)}, []
+                expected, parts = {*whole_values(site, self.names)}, []
                 if text := self._texts.get(number):
                     parts = [part for part in text.telling if part not in expected]
                     given = {*text.inserted}
