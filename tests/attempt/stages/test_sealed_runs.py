@@ -182,7 +182,7 @@ def test_no_right_value_is_in_any_sandbox_of_code_that_gave_a_wrong_one(
     assert not any("== 123456" in text or "total(prices) == 6" in text for text in texts)
 
 
-def test_the_reference_solution_is_run_once_for_a_task(attempt_by, monkeypatch):
+def test_the_reference_solution_and_unfixed_code_are_run_once_for_a_task(attempt_by, monkeypatch):
     from agentbench.attempt.controls.sealed_runs import _SealedRuns
 
     asked = []
@@ -200,7 +200,7 @@ def test_the_reference_solution_is_run_once_for_a_task(attempt_by, monkeypatch):
         context.change = JudgedChange(files={P("basket.py"): file}, emptied=(), dropped=())
         go(context, "final_test")
         go(context, "final_test")
-    assert len(asked) == 1
+    assert [runs.change.is_empty for runs in asked] == [False, True]
 
 
 def test_an_attempt_without_a_change_needs_no_control(attempt_by):
