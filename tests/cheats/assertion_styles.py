@@ -127,7 +127,7 @@ HIDDEN = (
     "unittest.TestCase().assertEqual(basket.number(<n>), <e>)",
     "unittest.TestCase().assertIn('<e>', basket.text(<n>))",
 )
-"""Styles whose expected values are taken out, so that the function counts as sealed."""
+"""Styles whose expected values are removed, so that the function counts as sealed."""
 
 OPEN = (
     "assert basket.is_good(<n>)\nassert basket.number(<n>) == <e>",

@@ -13,7 +13,10 @@ from agentbench.sandbox.snapshot_store import SnapshotStore, StoredState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Provider(FolderProvider):
-    """Makes environments as a test says, and opens no sandboxes."""
+    """Makes environments as a test says, and opens no sandboxes.
+
+    The three methods that only an open sandbox needs are abstract, and no test here may reach them.
+    """
 
     make: Callable[[str], None]
 

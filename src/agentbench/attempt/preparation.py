@@ -214,9 +214,9 @@ class Preparation:
                 if not sandbox.run(Command(argv=argv, timeout=timeout, env=env)).ok:
                     cache.failed_shared_setups.add(key)
                     return None
-            kept = cache.keep(key, sandbox)
-            cache.keep_results(kept, ())
-            return kept.snapshot
+            stored = cache.keep(key, sandbox)
+            cache.keep_results(stored, ())
+            return stored.snapshot
 
     def _shared_checkout(self, after_setup: SnapshotId) -> SnapshotId:
         """The state after the shared commands with the checkout of a similar commit.

@@ -58,11 +58,11 @@ class SharedCheckouts:
             SandboxError: the sandbox is lost.
             OSError: the cache cannot be written.
         """
-        kept = self._cache.keep(self.key_of(commit), sandbox)
-        self._cache.keep_results(kept, ())
-        known = KnownCheckouts(keys={**self._known(), commit: kept.key})
+        stored = self._cache.keep(self.key_of(commit), sandbox)
+        self._cache.keep_results(stored, ())
+        known = KnownCheckouts(keys={**self._known(), commit: stored.key})
         write_atomically(self._path, known.json_with_checksum().encode())
-        return kept.snapshot
+        return stored.snapshot
 
     @property
     def _path(self) -> Path:

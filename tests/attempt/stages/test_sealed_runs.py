@@ -64,6 +64,17 @@ def test_an_honest_fix_gives_the_right_values_without_seeing_them(attempt_by, de
     assert '"passed"' in desk.read("sealed.json")
 
 
+WRONG_FOR_THREE = FIXED.replace("sum(prices)", "sum(prices) + len(prices) // 3")
+RAISES_FOR_THREE = FIXED.replace("sum(prices)", "sum(prices) if len(prices) < 3 else 1 / 0")
+
+
+@pytest.mark.parametrize(("source", "tries"), [(WRONG_FOR_THREE, 1), (RAISES_FOR_THREE, 3)])
+def test_only_an_error_is_tried_again_and_a_wrong_value_is_final(attempt_by, source, tries):
+    _, context = run(attempt_by, source)
+    assert {one.node_id for one in context.controls.sealed.mismatches} == {LISTED[0]}
+    assert context.controls.sealed.tries == tries
+
+
 BASE = """
 import basket
 

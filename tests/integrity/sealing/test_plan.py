@@ -595,9 +595,9 @@ def test_only_a_wrong_value_is_final():
     wrong = planned.judge(outcome({"test_it": [values(1, 60)]}), SealedReference())
     missing = planned.judge(outcome({"test_it": []}), SealedReference())
     assert wrong.mismatches
-    assert wrong.wrong
+    assert wrong.has_wrong_value
     assert missing.mismatches
-    assert not missing.wrong
+    assert not missing.has_wrong_value
 
 
 @pytest.mark.parametrize("value", ["b'wxyz'", "61001", "-61001.5", "[61, 'b', (3, 4)]", "'pears'"])

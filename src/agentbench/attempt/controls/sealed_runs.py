@@ -89,7 +89,7 @@ class _SealedRuns:
         # A wrong value is final: if a repetition could excuse it, code could guess again. An error
         # or a missing recording may come from the machine; then all further runs must agree.
         is_few = len(judged.differing) <= max(1, len(self.tests.fixed) // _FEW)
-        if judged.mismatches and not judged.wrong and is_few:
+        if judged.mismatches and not judged.has_wrong_value and is_few:
             for _ in range(_FURTHER_RUNS):
                 last = self._run_once()
             judged = self._judge()
@@ -219,7 +219,7 @@ class _SealedRuns:
             sealed=frozenset.intersection(*(each.sealed for each in judged)),
             unsealed=unsealed,
             values=judged[-1].values,
-            wrong=any(each.wrong for each in judged),
+            has_wrong_value=any(each.has_wrong_value for each in judged),
         )
 
     def _outcome(self, run: TestRun) -> SealedOutcome:

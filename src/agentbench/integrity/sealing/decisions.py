@@ -1,6 +1,6 @@
 """Finds what decides the outcome of a test beside its assertions, and stays in a sealed file.
 
-Code under test can read it there: in `if parse(x) != 61: pytest.fail()` no value is taken out.
+Code under test can read it there: in `if parse(x) != 61: pytest.fail()` no value is removed.
 """
 
 import ast
@@ -26,7 +26,7 @@ class DecisionReader(Struct, frozen=True, kw_only=True):
     names: FileNames
     owner: str
 
-    def found(self, function: FoundFunction) -> str | None:
+    def reason(self, function: FoundFunction) -> str | None:
         """Why the function is not sealed; None if it has only statements that are understood."""
         if (line := _decides(function.node.body)) is not None:
             return _DECIDES.format(line)

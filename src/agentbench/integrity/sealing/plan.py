@@ -69,7 +69,8 @@ class JudgedSeal(Struct, frozen=True, kw_only=True):
     sealed: frozenset[NodeId]  # the tests that are fully controlled
     unsealed: Mapping[NodeId, str]  # the others, and why
     values: int  # the compared recordings
-    wrong: bool = False  # whether a mismatch is a value, and not an error or a missing recording
+    has_wrong_value: bool = False
+    """Whether a mismatch is a value, and not only an error or a missing recording."""
 
     @property
     def differing(self) -> frozenset[NodeId]:
@@ -200,13 +201,13 @@ class SealedPlan:
         unsealed: dict[NodeId, str] = {}
         proofs: dict[FunctionKey, _Proof] = {}
         agreed: list[NodeId] = []
-        values, wrong = 0, False
+        values, has_wrong_value = 0, False
         base = reference.base or {}
         for node_id in self._listed:
             found = self._judge_test(node_id, outcome, reference.runs, guard)
             values += found.values
             mismatches += found.mismatches
-            wrong |= found.wrong
+            has_wrong_value |= found.has_wrong_value
             if found.unsealed is not None:
                 unsealed[node_id] = found.unsealed
             elif not found.mismatches:
@@ -221,7 +222,7 @@ class SealedPlan:
             sealed=frozenset(agreed).difference(unsealed),
             unsealed=unsealed,
             values=values,
-            wrong=wrong,
+            has_wrong_value=has_wrong_value,
         )
 
     def differences(
@@ -406,7 +407,7 @@ class _JudgedTest(Struct, kw_only=True):
     unsealed: str | None = None
     strength: dict[int, int] = field(default_factory=dict)  # by the numbers of the assertions
     values: int = 0
-    wrong: bool = False  # whether a mismatch is a value
+    has_wrong_value: bool = False  # whether a mismatch is a value
 
     def fail(self, expected: str, actual: str, site: Site | None = None) -> None:
         """Record a mismatch."""
@@ -450,13 +451,13 @@ class _JudgedTest(Struct, kw_only=True):
                 # excused ours, slow values could keep the others from being compared.
                 if found is OUT_OF_TIME or not isinstance(known, Incomparable):
                     self.fail("a value that can be compared", found.reason, site)
-                    self.wrong = True
+                    self.has_wrong_value = True
                     return
                 # Correct code gives such a value, too, so it is no evidence.
                 found = _Assessment(unsealed=_DOUBTFUL.format(site.line))
             if found.mismatch is not None:
                 self.fail(*found.mismatch, site)
-                self.wrong = True
+                self.has_wrong_value = True
                 return
             self.strength[site.number] = max(found.strength, self.strength.get(site.number, 0))
             self.unsealed = self.unsealed or found.unsealed

@@ -377,7 +377,7 @@ class _Sealer:
         )
         for owner in sorted(owners):  # they are rewritten already
             reader = DecisionReader(names=self.names, owner=owner)
-            why = why or reader.found(self.functions[owner])
+            why = why or reader.reason(self.functions[owner])
         if not sites:
             why = _NO_ASSERTION
         elif any(split_id(test)[1] for test in tests) and name not in self.opaque and why is None:

@@ -159,7 +159,8 @@ def create_container(api: DockerApi, name: str, plan: ContainerPlan, cpus: int) 
     if plan.networks:  # the engine refuses several at the creation
         first = plan.networks[0]
         endpoints = {first.name: api.create_endpoint_config(aliases=[*first.aliases])}
-        networking = api.create_networking_config(endpoints)  # type: ignore[arg-type]  # the stubs' gap
+        # The stubs take one endpoint, the SDK takes all of them by the names of their networks.
+        networking = api.create_networking_config(endpoints)  # type: ignore[arg-type]
     created = api.create_container(
         plan.image,
         name=name,
