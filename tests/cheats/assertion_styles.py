@@ -16,6 +16,10 @@ def items(n):
     return [number(n), n]
 
 
+def other(n):
+    return [n]
+
+
 def table(n):
     return {"key": number(n)}
 
@@ -69,7 +73,9 @@ class Box:
     def has(self, value):
         return self.value == value
 """
-FIXED = BUGGY.replace("    return n\n", "    return n + 7000\n", 1)
+FIXED = BUGGY.replace("    return n\n", "    return n + 7000\n", 1).replace(
+    "    return [n]\n", '    return [n, "o", 3 * n]\n'
+)
 HEAD = """\
 import json
 import operator
@@ -218,5 +224,39 @@ OPEN = (
     "assert basket.number(<n>) in {<e>}",
     "assert basket.number(<n>) in [<e>]",
     "assert <e> in basket.items(<n>)",
+    "assert basket.text(<n>).split('<e>') == ['word ', ' end']",
+    "assert {basket.number(<n>): 'ok'}.get(<e>) == 'ok'",
+    "rest = basket.items(<n>)\nrest.remove(<e>)\nassert rest == [<n>]",
+    "assert basket.text(<n>).index('<e>') == 5",
+    "assert basket.text(<n>).count('<e>') == 1",
+    "assert basket.text(<n>).replace('<e>', 'x') == 'word x end'",
+    "assert basket.text(<n>).partition('<e>')[2] == ' end'",
+    "assert len(basket.text(<n>).split('<e>')) == 2",
+    "assert re.sub('<e>', 'x', basket.text(<n>)) == 'word x end'",
+    "assert re.findall('<e>', basket.text(<n>)) != []",
+    "assert [basket.number(<n>), <e>] == [<e>, <e>]",
+    "assert sorted([basket.number(<n>), <e>])[0] == <e>",
+    "assert len({basket.number(<n>), <e>}) == 1",
+    "assert operator.eq(basket.number(<n>), <e>) is True",
+    "assert is_equal(basket.number(<n>), <e>) is True",
+    "assert basket.Box(<n>).has(<e>) is True",
+    "assert divmod(basket.number(<n>), <e>) == (1, 0)",
+    "assert basket.number(<n>) % <e> == 0",
+    "assert basket.number(<n>) ^ <e> == 0",
+    "assert {<e>: 'ok'}[basket.number(<n>)] == 'ok'",
+    "want = <e>\nok = basket.number(<n>) == want\nassert ok is True",
+    "want = <e>\nsaid = 'same' if basket.number(<n>) == want else 'other'\nassert said == 'same'",
+    "want = <e>\nif basket.number(<n>) != want:\n    1 / 0",
+    "want = <e>\nwhile basket.number(<n>) != want:\n    raise AssertionError",
+    "match basket.number(<n>):\n    case <e>:\n        good = 'yes'\n    case _:\n"
+    "        good = 'no'\nassert good == 'yes'",
+    "case = unittest.TestCase()\n"
+    "case.assertRegex(basket.text(<n>), re.compile('WORD <e> end', re.I))",
+    "assert basket.number(<n>) == json.loads('<e>')",
+    "def made():\n    return <e>\nassert basket.table(<n>)['key'] == made()",
+    "class Want:\n    value = <e>\nassert basket.number(<n>) == Want.value",
+    "assert list(map(check, basket.items(<n>)[:1], [<e>])) == [None]",
+    "result = check(basket.number(<n>), <e>)\nassert result is None",
+    "expect(basket.number(<n>)).to_equal(<e>)",
 )
 """Styles in which the expected value may stay, and often does: then it must not count as sealed."""

@@ -9,7 +9,9 @@ from tests.cheats.assertion_styles import BUGGY, FIXED, HEAD, HELPERS, HIDDEN, O
 from tests.e2e.bench import Bench
 from tests.e2e.small_task import SERIAL, SmallTask, patch_of
 
-STYLES = (*HIDDEN, *OPEN)
+STRONG = "assert basket.other(<n>) == [<n>, 'o', <m>]\n"
+"""An assertion that the fix is about, too, and that is sealed."""
+STYLES = (*HIDDEN, *OPEN, *(STRONG + style for style in OPEN))
 FILE = "tests/test_hidden.py"
 
 
@@ -18,7 +20,10 @@ def expected(number: int) -> int:
 
 
 def function(number: int, style: str) -> str:
-    body = style.replace("<n>", str(number)).replace("<e>", str(expected(number)))
+    values = {"<n>": number, "<e>": expected(number), "<m>": 3 * number}
+    body = style
+    for mark, value in values.items():
+        body = body.replace(mark, str(value))
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     return f"\n\ndef test_style_{number}():\n{lines}"
 
@@ -26,7 +31,7 @@ def function(number: int, style: str) -> str:
 def test_no_style_is_sealed_while_its_expected_value_stays(
     walled_bench: Bench, tmp_path: Path
 ) -> None:
-    styles = dict(enumerate(STYLES, start=101))
+    styles = dict(enumerate(STYLES, start=1001))
     hidden = HEAD + "".join(function(number, style) for number, style in styles.items())
     ids = {number: f"{FILE}::test_style_{number}" for number in styles}
     task = SmallTask(

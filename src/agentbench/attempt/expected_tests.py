@@ -1,6 +1,6 @@
 """The listed tests of a task: what they are in its repository, and whether a run fixed them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import PurePosixPath
 
 from agentbench.scoring.evidence import Evidence, NodeId, ReportFacts
@@ -122,3 +122,27 @@ def has_passed(task: Task, baseline: Evidence, final: Evidence) -> bool:
     expected = with_node_ids(expected_tests(task), baseline, final)
     expectation = resolve_expectation(expected, baseline)
     return shortfall_of(expected, expectation, baseline, final) is None
+
+
+def modules_of_tests(
+    task: Task, base: Iterable[PurePosixPath], hidden: Collection[PurePosixPath]
+) -> frozenset[str]:
+    """The modules of the files of tests, by each name with which a test may import them.
+
+    A module that the project has under the same name is none of them.
+
+    Args:
+        task: The task.
+        base: The files of its base commit.
+        hidden: The files of its hidden tests.
+    """
+    tests: set[str] = set()
+    project: set[str] = set()
+    for path in {*base, *hidden}:
+        if path.suffix == ".py":
+            is_below = _is_below(path.as_posix(), task.problem.test_paths)
+            is_test = path in hidden or is_below
+            parts = path.with_suffix("").parts
+            names = (".".join(parts[at:]) for at in range(len(parts)))
+            (tests if is_test else project).update(names)
+    return frozenset(tests - project)

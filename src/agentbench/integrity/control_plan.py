@@ -88,6 +88,7 @@ class ControlledTests(Struct, frozen=True, kw_only=True):
     files: Mapping[str, bytes | None]  # None: the file does not exist
     fixed: tuple[NodeId, ...]
     passing: tuple[NodeId, ...]
+    modules: frozenset[str] = frozenset()  # of the files of tests, as tests can import them
 
 
 class PlannedControlRun(Struct, frozen=True, kw_only=True):

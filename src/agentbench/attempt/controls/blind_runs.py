@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from agentbench.attempt.expected_tests import expected_tests
+from agentbench.attempt.expected_tests import expected_tests, modules_of_tests
 from agentbench.attempt.judged_tests import JudgedRuns
 from agentbench.integrity.control_plan import (
     ControlledTests,
@@ -80,11 +80,12 @@ def _tests_after(runs: JudgedRuns, final: Evidence) -> ControlledTests:
 def _controlled(
     runs: JudgedRuns, fail_to_pass: tuple[NodeId, ...], pass_to_pass: tuple[NodeId, ...]
 ) -> ControlledTests:
-    files = files_of(fail_to_pass)
+    files, context = files_of(fail_to_pass), runs.context
     return ControlledTests(
         files={file: runs.content(file) for file in files},
         fixed=fail_to_pass,
         passing=tuple(test for test in pass_to_pass if file_of(test) in files),
+        modules=modules_of_tests(context.task, context.prepared.base, context.hidden_tests.files),
     )
 
 

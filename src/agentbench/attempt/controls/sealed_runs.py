@@ -133,8 +133,8 @@ class _SealedRuns:
                     made._run_known_code()
         return made
 
-    def _planned(self, known: SealedReference) -> SealedPlan:
-        return SealedPlan(self.tests, self.seed, known, self._inherited)
+    def _planned(self, known: SealedReference, *, observes: bool = False) -> SealedPlan:
+        return SealedPlan(self.tests, self.seed, known, self._inherited, observes=observes)
 
     def _recall(self, known: SealedReference) -> None:
         if known.relaxed or known.paired or known.keeps_names:
@@ -162,6 +162,7 @@ class _SealedRuns:
         The recordings of the first one are stored, and in which assertions the second one differs.
         """
         known, solution, run = self._reference, self.runs.of_solution(), ReferenceRun()
+        self._plan = self._planned(known, observes=True)
         if solution is not None:
             known, run = self._with_names(known, self._reference_run(solution), solution)
             for _ in range(_MOST_ROUNDS):
@@ -169,7 +170,7 @@ class _SealedRuns:
                 if relaxed == known.relaxed:
                     break
                 known = known.model_copy(update={"relaxed": relaxed})
-                self._plan = self._planned(known)
+                self._plan = self._planned(known, observes=True)
                 run = self._reference_run(solution)
         base = self._reference_run(self.runs.of_base())
         if solution is not None:
@@ -178,10 +179,11 @@ class _SealedRuns:
             paired = isolated(self._plan.pairs_fixed_by, run, base) if self._plan.has_pairs else {}
             if paired:
                 known = known.model_copy(update={"paired": paired})
-                self._plan = self._planned(known)
+                self._plan = self._planned(known, observes=True)
                 run, base = self._reference_run(solution), self._reference_run(self.runs.of_base())
             known = known.with_run(run)
         differences = isolated(self._plan.differences, run, base)
+        self._plan = self._planned(known)
         self._remember(known.model_copy(update={"base": differences}))
 
     def _remember(self, known: SealedReference) -> None:
@@ -196,7 +198,7 @@ class _SealedRuns:
         if 2 * len(fixed.intersection(run.passed)) >= len(fixed):
             return known, run  # most tests pass; another run is not worth its cost
         renamed, kept = self._plan, known.model_copy(update={"keeps_names": True})
-        self._plan = self._planned(kept)
+        self._plan = self._planned(kept, observes=True)
         second = self._reference_run(solution)
         if len(fixed.intersection(second.passed)) > len(fixed.intersection(run.passed)):
             return kept, second

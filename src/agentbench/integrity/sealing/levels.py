@@ -45,7 +45,7 @@ _METHODS = frozenset([
     "rjust", "split", "splitlines", "strip", "title", "upper", "values", "zfill", "hex", "count"
 ])  # fmt: skip
 """Methods of texts and containers that compute literals from literals."""
-_STANDARD_MODULES = frozenset([
+STANDARD_MODULES = frozenset([
     "math", "np", "numpy", "string", "sys", "os", "errno", "http", "HTTPStatus", "signal", "socket",
     "stat", "datetime", "decimal", "fractions", "collections", "pathlib", "uuid", "textwrap", "re",
     "dt", "pytest", "mock", "timezone"
@@ -164,7 +164,7 @@ class LevelReader(Struct, kw_only=True):
             owner, inner = name_of(inner.value), inner.value
         if not isinstance(inner, ast.Name) or self.names.key(inner.id, self.owner)[0]:
             return Level.COMPUTED
-        if inner.id in _STANDARD_MODULES:
+        if inner.id in STANDARD_MODULES:
             return Level.LITERAL
         is_member = any(name[:1].isupper() for name in (owner, name_of(node.value), node.attr))
         known = inner.id in self.names.imported or inner.id in self.names.classes
@@ -176,7 +176,7 @@ class LevelReader(Struct, kw_only=True):
         if isinstance(node.func, ast.Attribute) and name in _METHODS | _STANDARD:
             owner = self.level(node.func.value)
             inner = name_of(node.func.value)
-            if owner is Level.LITERAL or inner in _STANDARD_MODULES:
+            if owner is Level.LITERAL or inner in STANDARD_MODULES:
                 return Level.LITERAL if arguments is Level.LITERAL else Level.COMPUTED
         elif name in _STANDARD and name not in self.names.module.constants:
             if name in _COLLECTIONS and arguments is Level.CONSTRUCTED:

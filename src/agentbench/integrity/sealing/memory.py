@@ -51,6 +51,7 @@ class BaseDifference(Schema):
 
     passed: frozenset[int] = frozenset()
     failed: frozenset[int] = frozenset()
+    stays: str | None = None  # why its text shows a value that only the solution gives
 
 
 class SealedReference(ChecksummedDocument):
@@ -67,7 +68,12 @@ class SealedReference(ChecksummedDocument):
     """What the tests to fix show of the code without a fix; null: it was not run."""
 
     def with_run(self, run: ReferenceRun) -> "SealedReference":
-        """A copy with one more run."""
+        """A copy with one more run, without what it only observed."""
+        kept = {
+            test: tuple(one for one in found if one.get("site", 0) > 0)  # type: ignore[operator]
+            for test, found in run.recordings.items()
+        }
+        run = run.model_copy(update={"recordings": kept})
         return self.model_copy(update={"runs": (*self.runs, run)[-_MOST_RUNS:]})
 
 

@@ -21,7 +21,10 @@ _FILES_OF_TESTS = ("test", "tests", "testing", "conftest")
 
 
 def file_names(
-    file: parsed_file.ParsedFile, opaque: Collection[str], used: Collection[str] = ()
+    file: parsed_file.ParsedFile,
+    opaque: Collection[str],
+    used: Collection[str] = (),
+    modules: Collection[str] = (),
 ) -> FileNames:
     """The names of a parsed file.
 
@@ -29,8 +32,9 @@ def file_names(
         file: the file.
         opaque: the functions whose tables are read.
         used: names in other files, whose classes may give another value to an attribute.
+        modules: the modules of the files of tests, whose values stay.
     """
-    imported, foreign, standard = _imports(file.source.tree)
+    imported, foreign, standard = _imports(file.source.tree, modules)
     finder = _CellFinder(file=file, opaque=opaque, used=used, imported=imported)
     cells = {key: tuple(found) for key, found in finder.found().items() if found}
     found = FileNames(
@@ -236,7 +240,9 @@ def _returned(function: scopes.FunctionNode) -> ast.expr | None:
             return None
 
 
-def _imports(tree: ast.Module) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+def _imports(
+    tree: ast.Module, modules_of_tests: Collection[str]
+) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
     """The imported names, those that other files of tests define, and those of Python itself."""
     imported: set[str] = set()
     foreign: set[str] = set()
@@ -252,6 +258,8 @@ def _imports(tree: ast.Module) -> tuple[frozenset[str], frozenset[str], frozense
                 parts = modules[0].split(".")
                 if node.level or any(p in _FILES_OF_TESTS or p.startswith("test_") for p in parts):
                     foreign |= names
+            if any(module in modules_of_tests for module in modules):
+                foreign |= names
             is_standard = all(module.partition(".")[0] in _STANDARD for module in modules)
             (standard if is_standard else others).update(names)
     if "*" in others:

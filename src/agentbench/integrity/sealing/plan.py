@@ -18,7 +18,7 @@ from agentbench.integrity.expectation_changes.engine import shorten
 from agentbench.integrity.records import SealedMismatch
 from agentbench.integrity.sealing import evaluation
 from agentbench.integrity.sealing.canonical import Recording, shown
-from agentbench.integrity.sealing.checks import Comparison, Site, Truthiness
+from agentbench.integrity.sealing.checks import Comparison, LikeReference, Site, Truthiness
 from agentbench.integrity.sealing.equality import Agreement
 from agentbench.integrity.sealing.expected_texts import ELSEWHERE
 from agentbench.integrity.sealing.inheritance import Inheritance
@@ -28,6 +28,7 @@ from agentbench.integrity.sealing.memory import (
     ReferenceRun,
     SealedReference,
 )
+from agentbench.integrity.sealing.observation import what_stays
 from agentbench.integrity.sealing.pairs import is_expected
 from agentbench.integrity.sealing.recordings import agree as recording_agrees
 from agentbench.integrity.sealing.recordings import are_informative, is_broad, without_order
@@ -87,6 +88,8 @@ class SealedPlan:
         seed: int,
         reference: SealedReference,
         inherited: Inheritance | None = None,
+        *,
+        observes: bool = False,
     ) -> None:
         """Seal the files.
 
@@ -95,7 +98,9 @@ class SealedPlan:
             seed: For random ids of parametrised tests.
             reference: The findings of the reference solution about the seal.
             inherited: The tests whose functions are in other files, which are sealed as well.
+            observes: Whether the tests record what their expressions give.
         """
+        self._observes = observes
         self._tests = tests
         self._seed = seed
         self._inherited = inherited or Inheritance()
@@ -117,7 +122,8 @@ class SealedPlan:
 
     def __reduce__(self) -> tuple[object, ...]:
         # Another process seals the files again: deep syntax trees cannot be pickled.
-        return SealedPlan, (self._tests, self._seed, self._known, self._inherited)
+        made = partial(SealedPlan, observes=self._observes)
+        return made, (self._tests, self._seed, self._known, self._inherited)
 
     def _seal(self, file: str, content: bytes | None, rng: Random) -> None:
         text, encoding = decoded(content, file)
@@ -132,6 +138,8 @@ class SealedPlan:
             paired_sites=frozenset(self._known.paired.get(file, ())),
             keeps_names=self._known.keeps_names,
             used_names=words,
+            modules=self._tests.modules,
+            observes=self._observes,
             start=_STRIDE * self._order.index(file),
         )
         sealed = seal_file(text, file, listed, rng, settings)
@@ -236,6 +244,7 @@ class SealedPlan:
             guard: Bounds the comparisons.
         """
         guard = guard or ComparisonGuard()
+        places = {n: place for file in self._sealed.values() for n, place in file.observed.items()}
         found = {}
         for node_id in self._tests.fixed:
             right = _by_site(run.recordings_of(node_id))
@@ -251,7 +260,11 @@ class SealedPlan:
                     for at, recording in enumerate(recordings)
                 )
                 (passed if is_right else failed).add(number)
-            found[node_id] = BaseDifference(passed=frozenset(passed), failed=frozenset(failed))
+            found[node_id] = BaseDifference(
+                passed=frozenset(passed),
+                failed=frozenset(failed),
+                stays=what_stays(places, run.recordings_of(node_id), base.recordings_of(node_id)),
+            )
         return found
 
     def _site(self, number: int) -> Site:
@@ -377,10 +390,12 @@ class _Proof(Struct, kw_only=True):
 
     strength: dict[int, int] = field(default_factory=dict)  # of each assertion that counts
     failed: set[int] = field(default_factory=set)  # by code without a fix
+    stays: str | None = None  # a value that stays
 
     def add(self, strength: Mapping[int, int], base: BaseDifference) -> None:
         """Add the assertions of one test of the function."""
         self.failed |= base.failed
+        self.stays = self.stays or base.stays
         for number, found in strength.items():
             if number not in base.passed:
                 self.strength[number] = max(found, self.strength.get(number, 0))
@@ -389,6 +404,8 @@ class _Proof(Struct, kw_only=True):
         """Why the function does not count as sealed."""
         if not self.strength:
             return _NO_DIFFERENCE
+        if self.stays is not None:
+            return self.stays
         if max(self.strength.values()) < _LEAST_STRENGTH:
             return _GUESSABLE
         for number, strength in sorted(self.strength.items()):
@@ -396,7 +413,9 @@ class _Proof(Struct, kw_only=True):
             # Most code passes such an assertion as soon as it runs at all.
             is_trivial = isinstance(site.check, Truthiness) and site.check.is_likely
             may_pass = is_trivial and number not in self.failed
-            if strength < _LEAST_STRENGTH and site.is_visible and not may_pass:
+            # What is compared as a whole may be the expected value itself.
+            is_pair = isinstance(site.check, LikeReference) and len(site.check.indices) > 1
+            if site.is_visible and (strength < _LEAST_STRENGTH or is_pair) and not may_pass:
                 return _VISIBLE.format(site.line)
         return None
 

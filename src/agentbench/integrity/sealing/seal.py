@@ -32,6 +32,7 @@ from agentbench.integrity.sealing.expected_texts import (
     whole_values,
 )
 from agentbench.integrity.sealing.levels import Cell, FileNames, LevelReader, NameKey
+from agentbench.integrity.sealing.observation import ObservedPlace, observe
 from agentbench.integrity.sealing.opaque_names import OpaqueNames, opaque_names, rename_definitions
 from agentbench.integrity.sealing.rewriting import (
     NodeReplacer,
@@ -53,6 +54,7 @@ from agentbench.python_source.scopes import RAISING
 _UNKNOWN_PARAMETER = "line {}: the values of {} are not in the file"
 _NO_ASSERTION = "it has no assertion with an expected value"
 _NOT_DEFINED = "the file does not define it"
+_READS = frozenset(["getenv", "open", "read_bytes", "read_text"])
 _OWN_IDS = "its parameters are part of ids that have to stay"
 
 
@@ -73,6 +75,7 @@ class SealedFile(Struct, frozen=True, kw_only=True):
     sites: Mapping[int, Site]
     tokens: Mapping[int, Cell]  # the values that were taken out of tables and variables
     inputs: frozenset[int]  # the tokens whose texts are inputs elsewhere in the file
+    observed: Mapping[int, ObservedPlace]  # in the observing form
     names: FileNames
     functions: Mapping[str, SealedFunction]
     renamed: Mapping[str, str]
@@ -99,6 +102,8 @@ class SealSettings(Struct, frozen=True, kw_only=True):
     keeps_names: bool = False  # whether tests keep their names, which may reveal expected values
     used_names: Collection[str] | None = None
     """The names in other files, if a class there inherits tests; these and class names stay."""
+    modules: Collection[str] = ()  # of the files of tests
+    observes: bool = False  # whether the tests record what their expressions give
     start: int = 0  # the number before the first assertion and value taken out
 
 
@@ -133,7 +138,9 @@ def seal_file(
         opaque=ids.functions,
         settings=settings,
         listed=listed,
-        names=sealed_names.file_names(file, ids.functions, settings.used_names or ()),
+        names=sealed_names.file_names(
+            file, ids.functions, settings.used_names or (), settings.modules
+        ),
     )
     sealer.read()
     sealer.replace_cells()
@@ -144,7 +151,9 @@ def seal_file(
     if (used := settings.used_names) is not None:
         kept = {old: new for old, new in names.functions.items() if old not in used}
         names = OpaqueNames(functions=kept, classes={})
-    first = written(sealer.transformed(), path)
+    transformed = sealer.transformed()
+    observed = observe(transformed, sealer.names, settings.start) if settings.observes else {}
+    first = written(transformed, path)
     tree = source_text.parse_source(first, path).tree  # the host keeps parts of the first one
     empty_others(tree, {name.rpartition("::")[2] for name in selected})
     sealer.compare_with_inputs(tree)
@@ -155,6 +164,7 @@ def seal_file(
         sites=sealer.sites,
         tokens=sealer.tokens,
         inputs=sealer.inputs,
+        observed=observed,
         names=sealer.names,
         functions={name: sealer.described(name, found.tests) for name, found in selected.items()},
         renamed={
@@ -328,6 +338,8 @@ class _Sealer:
             if why := text.unsealed(site.line):
                 return why
             origins.update(scopes.names_in(site.check.pattern.node))
+        if any(self._names_code_of_file(one.node, site.function) for one in site.removed):
+            return SHARED.format(site.line)
         for one in site.removed:
             for name in variables_in(one.node):
                 key = self.names.key(name, site.function)
@@ -338,6 +350,29 @@ class _Sealer:
                 if stays and not self.names.is_inert(key):
                     return SHARED.format(site.line)
         return None
+
+    def _names_code_of_file(self, node: ast.expr, owner: str) -> bool:
+        """Whether an expected value comes from a function or a class of the file, or from a file.
+
+        They stay in the sealed file, and data files beside the test stay in the sandbox.
+        """
+        functions = {one.node.name for one in self.functions.values() if not one.is_method}
+        for part in ast.walk(node):
+            if not isinstance(part, ast.Call | ast.Attribute):
+                continue
+            root: ast.expr = part
+            while isinstance(root, ast.Attribute | ast.Call):
+                root = root.value if isinstance(root, ast.Attribute) else root.func
+            name = root.id if isinstance(root, ast.Name) else ""
+            is_global = not self.names.key(name, owner)[0]
+            if isinstance(part, ast.Attribute):
+                if part.attr == "environ" or (is_global and name in self.names.classes):
+                    return True
+            elif name_of(part.func) in _READS or (
+                is_global and (name in functions or f"{name}::__eq__" in self.functions)
+            ):
+                return True
+        return False
 
     def compare_with_inputs(self, tree: ast.Module) -> None:
         """Find the assertions whose expected values are in other functions of the sealed tree."""

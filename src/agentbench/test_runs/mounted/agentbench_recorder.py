@@ -36,6 +36,8 @@ _MOST_BYTES = 16 * 1024 * 1024  # the host reads no more than a little above it
 _MANY = 50  # recordings of one place by one test: further ones are read less deeply
 _SHARE_OF_MANY = 64
 _MOST = 1000  # further ones are not made
+_PLAIN = (int, float, str, bytes, list, tuple, set, frozenset, dict)
+_PLAIN_MODULES = frozenset({"collections", "datetime", "decimal", "fractions", "numpy"})
 _LIMITS = frozenset({"builtins.GeneratorExit", "unittest.case._ShouldStop"})  # never a result
 
 
@@ -64,10 +66,12 @@ class _Recorder:
 
         A fork stays silent.
         """
-        if self._stream is None or self._left <= 0 or self._getpid() != self._owner:
+        # What is only observed leaves room for what is compared.
+        least = 0 if site > 0 else _MOST_BYTES // 2
+        if self._stream is None or self._left <= least or self._getpid() != self._owner:
             return
         count = self._counts[self.test, site] = self._counts.get((self.test, site), 0) + 1
-        if count > _MOST:
+        if count > (_MOST if site > 0 else _MANY):
             return
         share = 1 if count <= _MANY else _SHARE_OF_MANY
         found = None
@@ -116,6 +120,13 @@ def begin(node_id: str) -> None:
 def value(site: int, *operands: object) -> None:
     """Record the values of a comparison's operands."""
     _recorder.put("value", site, "values", list(operands))
+
+
+def seen(place: int, found: "Any") -> "Any":
+    """Record what an expression of a test gives, in its observing form, and return it."""
+    if isinstance(found, _PLAIN) or type(found).__module__ in _PLAIN_MODULES:
+        _recorder.put("value", -place, "values", [found])
+    return found
 
 
 class count(int):  # noqa: N801 - called like the functions
