@@ -8,9 +8,10 @@ test can read there what it should have returned. Arguments of the project's fun
 
 import ast
 import builtins
+import contextlib
+import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 
 from msgspec import Struct
 
@@ -24,9 +25,15 @@ from agentbench.python_source.scopes import assigned
 _STAYS = "line {}: {!r}, which only a right fix gives, stays in the test"
 _FEW = 1  # numbers up to this are in most statements
 _TELLING = 3  # letters and digits of a part of a text
+_FILLS = frozenset(["add", "append", "extend", "insert", "setdefault", "update"])
+_WORD = re.compile(r"\d+|[^\W\d_]+")
 _CLOSE = 0.01  # a number that is compared with a tolerance
 _DEEPEST = 6  # names that stand for names
-_RUNNING = (ast.Call, ast.Attribute, ast.Subscript, ast.Name, ast.Await, ast.BinOp)
+_MOST = 500  # constants of one statement
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_OBSERVED = (ast.Call, ast.Attribute, ast.Subscript, ast.Name, ast.Await, ast.BinOp, ast.JoinedStr)
+_CHANGEABLE = (ast.Dict, ast.List, ast.Set, ast.Call)  # by the project, if it gets them
+_DISPLAYS = (ast.Dict, ast.List, ast.Set, ast.Tuple, ast.DictComp, ast.ListComp, ast.SetComp)
 
 
 class ObservedPlace(Struct, frozen=True, kw_only=True):
@@ -34,6 +41,8 @@ class ObservedPlace(Struct, frozen=True, kw_only=True):
 
     line: int
     constants: tuple[str | float, ...]  # that its value meets
+    arguments: frozenset[str | float] = frozenset()  # those of them that only its own methods get
+    is_own: bool = False  # whether the test itself made the container, and so chose its keys
 
 
 def observe(tree: ast.Module, names: FileNames, start: int) -> dict[int, ObservedPlace]:
@@ -45,21 +54,44 @@ def observe(tree: ast.Module, names: FileNames, start: int) -> dict[int, Observe
         start: The number before the first observed expression.
 
     Returns:
-        The observed expressions. The recordings of each have its number, negative, as their site.
+        The observed expressions by the sites of their recordings, which are negative, and the
+        assertions.
     """
-    found = functions_of(tree).functions
-    module = list(chain.from_iterable(map(_given, tree.body)))
+    every = list(ast.walk(tree))
+    outer = _by_name(
+        (name, value)
+        for node in every
+        for name, value in _given(node)
+        if name.startswith(".") or node in tree.body
+    )
     places: dict[int, tuple[int, ObservedPlace]] = {}
-    for function in found.values():
-        own = [pair for node in ast.walk(function.node) for pair in _given(node)]
-        reader = _StatementReader(names=names, given=_by_name(own), outer=_by_name(module))
-        for node in ast.walk(function.node):
-            if isinstance(node, ast.stmt) and node is not function.node:
-                for expression, place in reader.places(node):
-                    places.setdefault(id(expression), (start + len(places) + 1, place))
-    numbers = {key: number for key, (number, _) in places.items()}
-    _Observer(numbers).visit(tree)
-    return dict(places.values())
+    assertions: dict[int, ObservedPlace] = {}
+    for function in functions_of(tree).functions.values():
+        nodes = list(ast.walk(function.node))
+        given = _by_name(pair for node in nodes for pair in _given(node))
+        reader = _StatementReader(names=names, given={**outer, **given})
+        statements = [n for n in nodes if isinstance(n, ast.stmt) and not isinstance(n, _SCOPES)]
+        shown = [value for one in statements for value in reader.shown(one)]
+        for statement in statements:
+            for expression, place in reader.places(statement, shown):
+                places.setdefault(id(expression), (start + len(places) + 1, place))
+            if shown:
+                assertions |= _assertions(statement, tuple(shown))
+    _Observer({key: number for key, (number, _) in places.items()}).visit(tree)
+    return assertions | {-number: place for number, place in places.values()}
+
+
+def _assertions(statement: ast.stmt, shown: tuple[str | float, ...]) -> dict[int, ObservedPlace]:
+    """The assertions of a statement, by number."""
+    found = {}
+    for node in _header(statement):
+        match node:
+            case ast.Call(func=func, args=[ast.Constant(value=int(number)), *_]):
+                if _is_recorder(func) and name_of(func) != "token":
+                    found[number] = ObservedPlace(line=statement.lineno, constants=shown)
+            case _:
+                pass
+    return found
 
 
 class _Observer(ast.NodeTransformer):
@@ -78,56 +110,107 @@ class _StatementReader(Struct, frozen=True, kw_only=True):
     """Reads the statements of one function."""
 
     names: FileNames
-    given: Mapping[str, Sequence[ast.expr]]  # what each name of the function stands for
-    outer: Mapping[str, Sequence[ast.expr]]  # and each name of the module
+    given: Mapping[str, Sequence[ast.expr]]  # what each name stands for
 
-    def places(self, statement: ast.stmt) -> Iterator[tuple[ast.expr, ObservedPlace]]:
-        """The expressions of a statement whose values meet a constant there."""
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            return
+    def shown(self, statement: ast.stmt) -> Iterator[str | float]:
+        """The constants that a statement shows beside the function's other statements.
+
+        A call that is a statement, or the head of a `with`, may compare later: `print(61)` shows
+        a value, and `with gives(61) as found:` expects it.
+        """
+        if isinstance(statement, ast.With | ast.AsyncWith) or (
+            isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
+        ):
+            nodes = list(_header(statement))
+            # A manager of the file itself may compare.
+            calls = [node for node in nodes if isinstance(node, ast.Call)]
+            own = [call for call in calls if name_of(call.func) in self.names.functions]
+            project = [node for node in nodes if node not in own]
+            inputs = self._inputs(project) | _not_expressions(nodes)
+            for node in nodes:
+                if id(node) not in inputs:
+                    yield from self._values(node)
+
+    def places(
+        self, statement: ast.stmt, shown: Sequence[str | float]
+    ) -> Iterator[tuple[ast.expr, ObservedPlace]]:
+        """The expressions of a statement whose values meet a constant.
+
+        Args:
+            statement: The statement.
+            shown: The constants that the function shows elsewhere.
+        """
         nodes = list(_header(statement))
         inside = {id(node): {id(part) for part in ast.walk(node)} for node in nodes}
         calls = [node for node in nodes if isinstance(node, ast.Call) and self._is_input(node)]
-        constants = {
-            id(node): values for node in nodes if (values := tuple(self._values(node, _DEEPEST)))
-        }
         skipped = _not_expressions(nodes)
-        # Python before 3.12 has few quotes to write calls in these.
-        quoted = {
-            id(p) for node in nodes if isinstance(node, ast.JoinedStr) for p in ast.walk(node)
-        }
+        constants = {id(node): list(self._values(node)) for node in nodes}
+        constants = {key: v for key, v in constants.items() if v and key not in skipped}
+        unwritable = skipped | _quoted(nodes)
         for node in nodes:
-            if not isinstance(node, _RUNNING) or id(node) in skipped | quoted:
+            if not isinstance(node, _OBSERVED) or id(node) in unwritable:
                 continue
-            if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+            if not isinstance(getattr(node, "ctx", None) or ast.Load(), ast.Load):
                 continue
-            if isinstance(node, ast.Name) and node.id in self.names.imported:
+            if not self._may_be_computed(node):
                 continue
-            inputs = set[int]()
+            inputs, own = set[int](), set[int]()
             for call in calls:
                 if id(node) not in inside[id(call)]:
                     inputs |= inside[id(call)]
-            met = [
-                value
-                for key, values in constants.items()
-                if key not in inside[id(node)] and key not in inputs and key not in skipped
-                for value in values
-            ]
+                elif isinstance(call.func, ast.Attribute) and call.func.value is node:
+                    own |= inside[id(call)]
+            met = dict.fromkeys(shown, True)
+            for key in constants.keys() - inside[id(node)] - inputs:
+                for value in constants[key]:
+                    met[value] = met.get(value, False) or key not in own
             if met:
-                yield node, ObservedPlace(line=statement.lineno, constants=tuple(met))
+                made = self.given.get(node.id, ()) if isinstance(node, ast.Name) else [node]
+                found = ObservedPlace(
+                    line=statement.lineno,
+                    constants=tuple(met)[:_MOST],
+                    arguments=frozenset(value for value, is_met in met.items() if not is_met),
+                    is_own=any(isinstance(one, _DISPLAYS) for one in made),
+                )
+                yield node, found
 
-    def _values(self, node: ast.AST, depth: int) -> Iterator[str | float]:
+    def _may_be_computed(self, node: ast.AST, visited: frozenset[str] = frozenset()) -> bool:
+        """Whether the project may have computed a value, or a part of it."""
+        if isinstance(node, ast.Name) and node.id in self.names.imported:
+            return False  # a module, a class or a function
+        for name in {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - visited:
+            given = self.given.get(name)
+            if given is None:
+                if name not in self.names.standard and not hasattr(builtins, name):
+                    return True
+            elif any(
+                isinstance(value, _CHANGEABLE) or self._may_be_computed(value, visited | {name})
+                for value in given
+            ):
+                return True
+        return False
+
+    def _values(
+        self, node: ast.AST, visited: frozenset[str] = frozenset()
+    ) -> Iterator[str | float]:
         """The constants that an expression is, or that a name stands for."""
         if isinstance(node, ast.Constant):
             yield from _text_of(node.value)
-        elif isinstance(node, ast.Name | ast.Attribute) and depth:
+        elif isinstance(node, ast.Name | ast.Attribute):
             name = node.id if isinstance(node, ast.Name) else f".{node.attr}"
-            for value in self.given.get(name) or self.outer.get(name, ()):
-                calls = [c for c in ast.walk(value) if isinstance(c, ast.Call)]
-                inputs = {id(p) for c in calls if self._is_input(c) for p in ast.walk(c)}
-                for part in ast.walk(value):
+            if name in visited or len(visited) == _DEEPEST:
+                return
+            for value in self.given.get(name, ())[:_MOST]:
+                parts = list(ast.walk(value))
+                inputs = self._inputs(parts) | _not_expressions(parts)
+                for part in parts:
                     if id(part) not in inputs:
-                        yield from self._values(part, depth - 1)
+                        yield from self._values(part, visited | {name})
+
+    def _inputs(self, nodes: Iterable[ast.AST]) -> set[int]:
+        """The parts of calls of the project."""
+        calls = [node for node in nodes if isinstance(node, ast.Call) and self._is_input(node)]
+        return {id(part) for call in calls for part in ast.walk(call)}
 
     def _is_input(self, call: ast.Call) -> bool:
         """Whether a call may be one of the project's, whose arguments are inputs."""
@@ -136,9 +219,24 @@ class _StatementReader(Struct, frozen=True, kw_only=True):
             root = root.func if isinstance(root, ast.Call) else root.value
         if not isinstance(root, ast.Name):
             return False
-        names = self.names
+        names, func = self.names, call.func
+        if root.id == "self" and isinstance(func, ast.Attribute) and func.value is root:
+            # A method of unittest, unless the file has it.
+            return any(one.endswith(f"::{func.attr}") for one in names.functions)
         known = names.standard | names.foreign | names.classes | STANDARD_MODULES
         return root.id not in known and not hasattr(builtins, root.id)
+
+
+def _quoted(nodes: Iterable[ast.AST]) -> set[int]:
+    """The parts of f-strings in which no call can be written: Python before 3.12 has few quotes."""
+    found = set[int]()
+    for text in nodes:
+        if isinstance(text, ast.JoinedStr):
+            inner = [part for value in text.values for part in ast.walk(value) if part is not value]
+            constants = [one.value for one in inner if isinstance(one, ast.Constant)]
+            if any(isinstance(value, str | bytes) for value in constants):
+                found.update(map(id, inner))
+    return found
 
 
 def _header(statement: ast.stmt) -> Iterator[ast.AST]:
@@ -164,7 +262,9 @@ def _not_expressions(nodes: Iterable[ast.AST]) -> set[int]:
                     found.add(id(node))
                     numbers = arguments if name_of(func) == "token" else arguments[:1]
                     found.update(id(part) for root in (func, *numbers) for part in ast.walk(root))
-            case ast.Subscript(value=value, slice=at) if not isinstance(value, ast.Dict | ast.List):
+            case ast.Subscript(value=value, slice=at) if not isinstance(
+                value, (ast.Name, *_DISPLAYS)
+            ):
                 found.update(id(part) for part in ast.walk(at) if isinstance(part, ast.Constant))
             case ast.MatchValue(value=value) if not isinstance(value, ast.Constant):
                 found.update(id(part) for part in ast.walk(value))
@@ -196,6 +296,10 @@ def _given(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             yield from ((a.arg, v) for a, v in zip(last, arguments.defaults, strict=True))
             pairs = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
             yield from ((argument.arg, value) for argument, value in pairs if value is not None)
+            # A table of parameters, as far as it is not taken out.
+            tables = [a for d in node.decorator_list if isinstance(d, ast.Call) for a in d.args[1:]]
+            computed = [table for table in tables if not isinstance(table, ast.List | ast.Tuple)]
+            yield from ((argument.arg, table) for argument in named for table in computed)
         case ast.ClassDef(body=body):
             for statement in body:
                 yield from ((f".{name}", value) for name, value in assigned(statement))
@@ -209,6 +313,9 @@ def _given(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             yield from ((name, value) for name in _names(target))
         case ast.AugAssign(target=target, value=value) | ast.NamedExpr(target=target, value=value):
             yield from ((name, value) for name in _names(target))
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr), args=arguments):
+            if attr in _FILLS:
+                yield from ((name, argument) for argument in arguments)
         case _:
             pass
 
@@ -217,8 +324,11 @@ def _names(target: ast.expr) -> Iterator[str]:
     for node in ast.walk(target):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            yield f".{node.attr}"
+        elif isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
+            if isinstance(node, ast.Attribute):
+                yield f".{node.attr}"
+            if isinstance(node.value, ast.Name) and node.value.id != "self":
+                yield node.value.id
 
 
 def _by_name(pairs: Iterable[tuple[str, ast.expr]]) -> dict[str, list[ast.expr]]:
@@ -240,36 +350,47 @@ def what_stays(
     """
     before: dict[int, set[str | float]] = {}
     for recording in base:
-        if recording.site < 0:
-            values = (value for each in recording.values for value in _leaves(each))
-            before.setdefault(-recording.site, set()).update(values)
+        if recording.site in places:
+            before.setdefault(recording.site, set()).update(_recorded(recording, with_keys=True))
     for recording in right:
-        place = places.get(-recording.site)
+        place = places.get(recording.site)
         if place is None:
             continue
-        known = before.get(-recording.site, set())
-        for value in {value for each in recording.values for value in _leaves(each)} - known:
-            for constant in place.constants:
+        known = before.get(recording.site, set())
+        found = set(_recorded(recording, with_keys=place.is_own)) - known
+        # Arguments of an object's own methods are inputs; those of a text's methods are not.
+        is_object = recording.site < 0 and len(recording.values) > 1
+        skipped = place.arguments if is_object else ()
+        for constant in place.constants:
+            if constant in skipped:
+                continue
+            for value in found:
                 if _tells(constant, value, known):
                     return _STAYS.format(place.line, constant)
     return None
 
 
-def _leaves(value: CanonicalValue) -> Iterator[str | float]:
-    """The texts and numbers in a value; keys of a dict are named by the test, too."""
+def _recorded(recording: Recording, *, with_keys: bool) -> Iterator[str | float]:
+    raised = () if recording.raised is None else (recording.raised,)
+    for value in (*recording.values, *raised, *(recording.warned or ())):
+        yield from _leaves(value, with_keys=with_keys)
+
+
+def _leaves(value: CanonicalValue, *, with_keys: bool) -> Iterator[str | float]:
+    """The texts and numbers in a value. The keys of a project's dict are named by tests, too."""
     match value:
         case Leaf(value=single):
             yield from _text_of(single)
-        case Group(kind="pair", items=(_, item)):
-            yield from _leaves(item)
+        case Group(kind="pair", items=(_, item)) if not with_keys:
+            yield from _leaves(item, with_keys=with_keys)
         case Group(items=items):
             for item in items:
-                yield from _leaves(item)
-        case Instance(base=base, public=public):
-            if base is not None:
-                yield from _leaves(base)
-            for _, part in public:
-                yield from _leaves(part)
+                yield from _leaves(item, with_keys=with_keys)
+        case Instance():
+            text = value.disclosed("str") if value.kind == "exception" else None
+            for part in (value.base, text, *(part for _, part in value.public)):
+                if part is not None:
+                    yield from _leaves(part, with_keys=with_keys)
         case _:
             pass
 
@@ -292,20 +413,23 @@ def _text_of(value: object) -> Iterator[str | float]:
 def _tells(constant: str | float, value: str | float, known: Collection[str | float]) -> bool:
     """Whether a constant shows a value, or a part of it, which other values do not have."""
     if isinstance(constant, float | int) and isinstance(value, float | int):
-        is_close = isinstance(constant, float) or isinstance(value, float)
-        return constant == value or (
-            is_close and abs(constant - value) <= _CLOSE * min(abs(constant), abs(value))
-        )
+        is_rough = isinstance(constant, float) or isinstance(value, float)
+        with contextlib.suppress(OverflowError):
+            return constant == value or (is_rough and math.isclose(constant, value, rel_tol=_CLOSE))
+        return False
     part, text = str(constant), str(value)
     if part == text:
         return len(part) > 1
     if isinstance(value, float | int):  # a number in a text of the test
         part, text = text, part
         return len(part) > 1 and _is_part(part, text)
-    is_new = not any(part in str(other) for other in known)
     letters = sum(map(str.isalnum, part))
     is_telling = letters >= _TELLING or (part.isdigit() and letters > 1)
-    return is_new and is_telling and _is_part(part, text)
+    if is_telling and _is_part(part, text):
+        return not any(part in str(other) for other in known)
+    # A pattern, or a text around the value.
+    words = [word for word in _WORD.findall(part) if word != part]
+    return any(_tells(word, value, known) for word in words)
 
 
 def _is_part(part: str, text: str) -> bool:

@@ -357,6 +357,8 @@ class _Sealer:
         They stay in the sealed file, and data files beside the test stay in the sandbox.
         """
         functions = {one.node.name for one in self.functions.values() if not one.is_method}
+        inner = ast.walk(self.functions[owner].node)
+        nested = {one.name for one in inner if isinstance(one, ast.FunctionDef)}
         for part in ast.walk(node):
             if not isinstance(part, ast.Call | ast.Attribute):
                 continue
@@ -368,8 +370,10 @@ class _Sealer:
             if isinstance(part, ast.Attribute):
                 if part.attr == "environ" or (is_global and name in self.names.classes):
                     return True
-            elif name_of(part.func) in _READS or (
-                is_global and (name in functions or f"{name}::__eq__" in self.functions)
+            elif (
+                name_of(part.func) in _READS
+                or name in nested
+                or (is_global and (name in functions or f"{name}::__eq__" in self.functions))
             ):
                 return True
         return False

@@ -126,6 +126,11 @@ def seen(place: int, found: "Any") -> "Any":
     """Record what an expression of a test gives, in its observing form, and return it."""
     if isinstance(found, _PLAIN) or type(found).__module__ in _PLAIN_MODULES:
         _recorder.put("value", -place, "values", [found])
+    elif not isinstance(found, type):
+        # Of another object, only what can be read without its code.
+        state = getattr(found, "__dict__", None)
+        parts = [part for part in (state or {}).values() if isinstance(part, _PLAIN)]
+        _recorder.put("value", -place, "values", [parts, None])
     return found
 
 
