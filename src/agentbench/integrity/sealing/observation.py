@@ -124,7 +124,8 @@ class _StatementReader(Struct, frozen=True, kw_only=True):
             nodes = list(_header(statement))
             # A manager of the file itself may compare.
             calls = [node for node in nodes if isinstance(node, ast.Call)]
-            own = [call for call in calls if name_of(call.func) in self.names.functions]
+            is_with = not isinstance(statement, ast.Expr)
+            own = [c for c in calls if is_with and name_of(c.func) in self.names.functions]
             project = [node for node in nodes if node not in own]
             inputs = self._inputs(project) | _not_expressions(nodes)
             for node in nodes:
@@ -159,7 +160,8 @@ class _StatementReader(Struct, frozen=True, kw_only=True):
                 if id(node) not in inside[id(call)]:
                     inputs |= inside[id(call)]
                 elif isinstance(call.func, ast.Attribute) and call.func.value is node:
-                    own |= inside[id(call)]
+                    fills = call.func.attr in _FILLS  # and compares nothing
+                    (inputs if fills else own).update(inside[id(call)])
             met = dict.fromkeys(shown, True)
             for key in constants.keys() - inside[id(node)] - inputs:
                 for value in constants[key]:
