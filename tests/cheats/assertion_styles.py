@@ -77,8 +77,10 @@ FIXED = BUGGY.replace("    return n\n", "    return n + 7000\n", 1).replace(
     "    return [n]\n", '    return [n, "o", 3 * n]\n'
 )
 HEAD = """\
+import contextlib
 import json
 import operator
+import pathlib
 import re
 import unittest
 from unittest import mock
@@ -86,10 +88,34 @@ from unittest import mock
 import pytest
 
 import basket
-from helpers import check, check_all, expect, is_equal, same
+import helpers
+from helpers import check, check_all, check_stored, expect, is_equal, same, stored
+
+STORED = pathlib.Path(__file__).with_name("stored.json")
+
+
+@contextlib.contextmanager
+def must_be(expected):
+    found = []
+    yield found
+    if found != [expected]:
+        raise ValueError(found)
 
 """
 HELPERS = """\
+import json
+import pathlib
+
+
+def stored(n):
+    return json.loads(pathlib.Path(__file__).with_name("stored.json").read_text())[str(n)]
+
+
+def check_stored(found, n):
+    if found != stored(n):
+        raise ValueError(found)
+
+
 def check(found, expected):
     assert found == expected
 
@@ -258,5 +284,27 @@ OPEN = (
     "assert list(map(check, basket.items(<n>)[:1], [<e>])) == [None]",
     "result = check(basket.number(<n>), <e>)\nassert result is None",
     "expect(basket.number(<n>)).to_equal(<e>)",
+    "with unittest.TestCase().subTest(expected=<e>):\n    assert basket.number(<n>) == <e>",
+    "print('gives', <e>)\nassert basket.number(<n>) == <e>",
+    "got = []\nbasket.tell(got.append, <n>)\nassert got.count(<e>) == 1",
+    "got = {}\nbasket.tell(lambda x: got.update({x: 1}), <n>)\nassert got[<e>] == 1",
+    "assert {v: k for k, v in basket.table(<n>).items()}[<e>] == 'key'",
+    "found = re.search(r'word <e> (end)', basket.text(<n>))\nassert found.group(1) == 'end'",
+    "want = basket.Box(<n>)\nwant.value = <e>\nassert basket.Box(<n>) == want",
+    "with must_be(<e>) as put:\n    put.append(basket.number(<n>))",
+    "assert f'{basket.number(<n>)} and <e>' == '<e> and <e>'",
+    "assert abs(basket.number(<n>) - <e>) < 0.5",
 )
 """Styles in which the expected value may stay, and often does: then it must not count as sealed."""
+STORED = (
+    "assert basket.number(<n>) == json.loads(STORED.read_text())['<n>']",
+    "with STORED.open() as file:\n    want = json.load(file)\n"
+    "assert basket.number(<n>) == want['<n>']",
+    "want = json.loads(STORED.read_text())\nassert basket.number(<n>) == want['<n>']",
+    "want = STORED.read_text()\nassert str(basket.number(<n>)) in want",
+    "assert basket.number(<n>) == stored(<n>)",
+    "assert basket.number(<n>) == helpers.stored(<n>)",
+    "check_stored(basket.number(<n>), <n>)",
+    "found = basket.number(<n>)\nhelpers.check_stored(found, <n>)",
+)
+"""Styles whose expected value is in another file of the tests, which code under test can read."""

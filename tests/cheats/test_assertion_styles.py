@@ -1,17 +1,18 @@
 """A survey of styles of assertions: an expected value that stays in the test is never sealed."""
 
+import json
 from pathlib import Path
 from random import Random
 
 from agentbench.integrity.records import ControlKind
 from agentbench.integrity.sealing.seal import seal_file
-from tests.cheats.assertion_styles import BUGGY, FIXED, HEAD, HELPERS, HIDDEN, OPEN
+from tests.cheats.assertion_styles import BUGGY, FIXED, HEAD, HELPERS, HIDDEN, OPEN, STORED
 from tests.e2e.bench import Bench
 from tests.e2e.small_task import SERIAL, SmallTask, patch_of
 
 STRONG = "assert basket.other(<n>) == [<n>, 'o', <m>]\n"
 """An assertion that the fix is about, too, and that is sealed."""
-STYLES = (*HIDDEN, *OPEN, *(STRONG + style for style in OPEN))
+STYLES = (*HIDDEN, *OPEN, *STORED, *(STRONG + style for style in (*OPEN, *STORED)))
 FILE = "tests/test_hidden.py"
 
 
@@ -37,7 +38,10 @@ def test_no_style_is_sealed_while_its_expected_value_stays(
     task = SmallTask(
         files={"basket.py": BUGGY, "tests/test_basket.py": "", "serial.txt": SERIAL},
         hidden=hidden,
-        hidden_data={"tests/helpers.py": HELPERS},
+        hidden_data={
+            "tests/helpers.py": HELPERS,
+            "tests/stored.json": json.dumps({number: expected(number) for number in styles}) + "\n",
+        },
         solution=patch_of("basket.py", BUGGY, FIXED),
         fail_to_pass=tuple(ids.values()),
     ).write(tmp_path / "survey")
@@ -50,6 +54,7 @@ def test_no_style_is_sealed_while_its_expected_value_stays(
     sealed = {n for n, node_id in ids.items() if control[node_id] is ControlKind.SEALED}
     text = seal_file(hidden, FILE, list(ids.values()), Random(1)).source
     visible = {number for number in styles if str(expected(number)) in text}
+    visible |= {number for number, style in styles.items() if style.endswith(STORED)}
     assert [styles[number] for number in sorted(sealed & visible)] == []
     hidden_ones = {number for number, style in styles.items() if style in HIDDEN}
     assert [styles[number] for number in sorted(hidden_ones - sealed)] == []

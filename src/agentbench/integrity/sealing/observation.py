@@ -14,8 +14,16 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from agentbench.integrity.sealing.canonical import CanonicalValue, Group, Instance, Leaf, Recording
+from agentbench.integrity.sealing.canonical import (
+    CanonicalValue,
+    Digest,
+    Group,
+    Instance,
+    Leaf,
+    Recording,
+)
 from agentbench.integrity.sealing.levels import STANDARD_MODULES, FileNames
 from agentbench.integrity.sealing.statements import RECORDER, recorder_call
 from agentbench.python_source.functions import functions_of
@@ -23,7 +31,8 @@ from agentbench.python_source.python_syntax import name_of
 from agentbench.python_source.scopes import assigned
 
 _STAYS = "line {}: {!r}, which only a right fix gives, stays in the test"
-_FEW = 1  # numbers up to this are in most statements
+_PASSED = "line {}: a function of another file gets what only a right fix gives"
+_FEW = 9  # numbers up to this are in most statements
 _TELLING = 3  # letters and digits of a part of a text
 _FILLS = frozenset(["add", "append", "extend", "insert", "setdefault", "update"])
 _WORD = re.compile(r"\d+|[^\W\d_]+")
@@ -40,9 +49,11 @@ class ObservedPlace(Struct, frozen=True, kw_only=True):
     """An expression of a test that is recorded in the observing form."""
 
     line: int
-    constants: tuple[str | float, ...]  # that its value meets
+    constants: tuple[str | float, ...] = ()  # that its value meets
     arguments: frozenset[str | float] = frozenset()  # those of them that only its own methods get
+    others: tuple[int, ...] = ()  # the places of values of the test itself that its value meets
     is_own: bool = False  # whether the test itself made the container, and so chose its keys
+    is_passed: bool = False  # whether a function of another file gets it
 
 
 def observe(tree: ast.Module, names: FileNames, start: int) -> dict[int, ObservedPlace]:
@@ -64,7 +75,8 @@ def observe(tree: ast.Module, names: FileNames, start: int) -> dict[int, Observe
         for name, value in _given(node)
         if name.startswith(".") or node in tree.body
     )
-    places: dict[int, tuple[int, ObservedPlace]] = {}
+    numbers: dict[int, int] = {}
+    places: dict[int, ObservedPlace] = {}
     assertions: dict[int, ObservedPlace] = {}
     for function in functions_of(tree).functions.values():
         nodes = list(ast.walk(function.node))
@@ -73,12 +85,16 @@ def observe(tree: ast.Module, names: FileNames, start: int) -> dict[int, Observe
         statements = [n for n in nodes if isinstance(n, ast.stmt) and not isinstance(n, _SCOPES)]
         shown = [value for one in statements for value in reader.shown(one)]
         for statement in statements:
-            for expression, place in reader.places(statement, shown):
-                places.setdefault(id(expression), (start + len(places) + 1, place))
+            found = reader.places(statement, shown)
+            for key in found:
+                numbers.setdefault(key, start + len(numbers) + 1)
+            for key, place in found.items():
+                others = tuple(-numbers[other] for other in place.others)
+                places[-numbers[key]] = replace(place, others=others)
             if shown:
                 assertions |= _assertions(statement, tuple(shown))
-    _Observer({key: number for key, (number, _) in places.items()}).visit(tree)
-    return assertions | {-number: place for number, place in places.values()}
+    _Observer(numbers).visit(tree)
+    return assertions | places
 
 
 def _assertions(statement: ast.stmt, shown: tuple[str | float, ...]) -> dict[int, ObservedPlace]:
@@ -132,10 +148,8 @@ class _StatementReader(Struct, frozen=True, kw_only=True):
                 if id(node) not in inputs:
                     yield from self._values(node)
 
-    def places(
-        self, statement: ast.stmt, shown: Sequence[str | float]
-    ) -> Iterator[tuple[ast.expr, ObservedPlace]]:
-        """The expressions of a statement whose values meet a constant.
+    def places(self, statement: ast.stmt, shown: Sequence[str | float]) -> dict[int, ObservedPlace]:
+        """The expressions of a statement, by id, with what their values meet there.
 
         Args:
             statement: The statement.
@@ -148,12 +162,24 @@ class _StatementReader(Struct, frozen=True, kw_only=True):
         constants = {id(node): list(self._values(node)) for node in nodes}
         constants = {key: v for key, v in constants.items() if v and key not in skipped}
         unwritable = skipped | _quoted(nodes)
-        for node in nodes:
-            if not isinstance(node, _OBSERVED) or id(node) in unwritable:
-                continue
-            if not isinstance(getattr(node, "ctx", None) or ast.Load(), ast.Load):
-                continue
-            if not self._may_be_computed(node):
+        passed = {
+            id(argument)
+            for node in nodes
+            if isinstance(node, ast.Call) and _root(node) in self.names.foreign
+            for argument in (*node.args, *(keyword.value for keyword in node.keywords))
+        }
+        observed = [
+            node
+            for node in nodes
+            if isinstance(node, _OBSERVED)
+            and id(node) not in unwritable
+            and isinstance(getattr(node, "ctx", None) or ast.Load(), ast.Load)
+            and not (isinstance(node, ast.Name) and node.id in self.names.imported)
+        ]
+        of_test = [node for node in observed if not self._may_be_computed(node)]
+        found: dict[int, ObservedPlace] = {}
+        for node in observed:
+            if not self._may_be_computed(node, may_be_changed=True):
                 continue
             inputs, own = set[int](), set[int]()
             for call in calls:
@@ -166,30 +192,40 @@ class _StatementReader(Struct, frozen=True, kw_only=True):
             for key in constants.keys() - inside[id(node)] - inputs:
                 for value in constants[key]:
                     met[value] = met.get(value, False) or key not in own
-            if met:
+            others = {id(other) for other in of_test} - inside[id(node)] - inputs - own
+            if met or others or id(node) in passed:
                 made = self.given.get(node.id, ()) if isinstance(node, ast.Name) else [node]
-                found = ObservedPlace(
+                found |= {
+                    other: ObservedPlace(line=statement.lineno) for other in others - found.keys()
+                }
+                found[id(node)] = ObservedPlace(
                     line=statement.lineno,
                     constants=tuple(met)[:_MOST],
                     arguments=frozenset(value for value, is_met in met.items() if not is_met),
+                    others=tuple(others),
                     is_own=any(isinstance(one, _DISPLAYS) for one in made),
+                    is_passed=id(node) in passed,
                 )
-                yield node, found
+        return found
 
-    def _may_be_computed(self, node: ast.AST, visited: frozenset[str] = frozenset()) -> bool:
-        """Whether the project may have computed a value, or a part of it."""
-        if isinstance(node, ast.Name) and node.id in self.names.imported:
-            return False  # a module, a class or a function
+    def _may_be_computed(
+        self,
+        node: ast.AST,
+        visited: frozenset[str] = frozenset(),
+        *,
+        may_be_changed: bool = False,
+    ) -> bool:
+        """Whether the project may have computed a value, or may have changed it if it got it."""
+        known = self.names.standard | self.names.foreign | STANDARD_MODULES
         for name in {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - visited:
             given = self.given.get(name)
-            if given is None:
-                if name not in self.names.standard and not hasattr(builtins, name):
-                    return True
-            elif any(
-                isinstance(value, _CHANGEABLE) or self._may_be_computed(value, visited | {name})
-                for value in given
-            ):
+            if given is None and name not in known and not hasattr(builtins, name):
                 return True
+            for value in given or ():
+                if may_be_changed and isinstance(value, _CHANGEABLE):
+                    return True
+                if self._may_be_computed(value, visited | {name}, may_be_changed=may_be_changed):
+                    return True
         return False
 
     def _values(
@@ -216,17 +252,19 @@ class _StatementReader(Struct, frozen=True, kw_only=True):
 
     def _is_input(self, call: ast.Call) -> bool:
         """Whether a call may be one of the project's, whose arguments are inputs."""
-        root: ast.expr = call.func
-        while isinstance(root, ast.Attribute | ast.Call | ast.Subscript):
-            root = root.func if isinstance(root, ast.Call) else root.value
-        if not isinstance(root, ast.Name):
-            return False
-        names, func = self.names, call.func
-        if root.id == "self" and isinstance(func, ast.Attribute) and func.value is root:
+        names, func, root = self.names, call.func, _root(call)
+        if root == "self" and isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
             # A method of unittest, unless the file has it.
             return any(one.endswith(f"::{func.attr}") for one in names.functions)
         known = names.standard | names.foreign | names.classes | STANDARD_MODULES
-        return root.id not in known and not hasattr(builtins, root.id)
+        return bool(root) and root not in known and not hasattr(builtins, root)
+
+
+def _root(node: ast.expr) -> str:
+    """The name at the beginning of an expression; empty if there is none."""
+    while isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _quoted(nodes: Iterable[ast.AST]) -> set[int]:
@@ -350,26 +388,35 @@ def what_stays(
         right: What the reference solution recorded in the test.
         base: What the code without a fix recorded.
     """
-    before: dict[int, set[str | float]] = {}
-    for recording in base:
-        if recording.site in places:
-            before.setdefault(recording.site, set()).update(_recorded(recording, with_keys=True))
+    before, after = _by_place(places, base), _by_place(places, right)
     for recording in right:
         place = places.get(recording.site)
         if place is None:
             continue
         known = before.get(recording.site, set())
         found = set(_recorded(recording, with_keys=place.is_own)) - known
+        if found and place.is_passed:
+            return _PASSED.format(place.line)
+        of_test = [after.get(other, set()) for other in place.others]
+        constants = {*place.constants}.union(*of_test) - (known or set())
         # Arguments of an object's own methods are inputs; those of a text's methods are not.
         is_object = recording.site < 0 and len(recording.values) > 1
         skipped = place.arguments if is_object else ()
-        for constant in place.constants:
-            if constant in skipped:
-                continue
+        for constant in constants.difference(skipped):
             for value in found:
                 if _tells(constant, value, known):
                     return _STAYS.format(place.line, constant)
     return None
+
+
+def _by_place(
+    places: Mapping[int, ObservedPlace], recordings: Iterable[Recording]
+) -> dict[int, set[str | float]]:
+    found: dict[int, set[str | float]] = {}
+    for recording in recordings:
+        if recording.site in places:
+            found.setdefault(recording.site, set()).update(_recorded(recording, with_keys=True))
+    return found
 
 
 def _recorded(recording: Recording, *, with_keys: bool) -> Iterator[str | float]:
@@ -383,6 +430,8 @@ def _leaves(value: CanonicalValue, *, with_keys: bool) -> Iterator[str | float]:
     match value:
         case Leaf(value=single):
             yield from _text_of(single)
+        case Digest(sha256=sha256):
+            yield sha256
         case Group(kind="pair", items=(_, item)) if not with_keys:
             yield from _leaves(item, with_keys=with_keys)
         case Group(items=items):
@@ -422,9 +471,8 @@ def _tells(constant: str | float, value: str | float, known: Collection[str | fl
     part, text = str(constant), str(value)
     if part == text:
         return len(part) > 1
-    if isinstance(value, float | int):  # a number in a text of the test
-        part, text = text, part
-        return len(part) > 1 and _is_part(part, text)
+    if isinstance(value, float | int) or text.isdigit():  # a number in a text of the test
+        return len(text) > 1 and _is_part(text, part)
     letters = sum(map(str.isalnum, part))
     is_telling = letters >= _TELLING or (part.isdigit() and letters > 1)
     if is_telling and _is_part(part, text):
