@@ -72,8 +72,9 @@ class LiteralRewriter(ValueRewriter):
     value: LiteralValue
 
     def disguised(self, rng: Random) -> str | None:
-        """The value, disguised."""
-        return write_disguised(self.value, rng)
+        """The value in the form of all constants."""
+        del rng
+        return write_disguised(self.value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +87,7 @@ class ConstantValue(LiteralRewriter):
     def changed(self, rng: Random) -> Replacement | None:
         """Another value, disguised in the same way."""
         new = _changed_value(self.value, rng, self.distance, self.avoid)
-        return _replacement(new, rng) if new != self.value else None
+        return _replacement(new) if new != self.value else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +99,7 @@ class ExpectedPattern(LiteralRewriter):
     def changed(self, rng: Random) -> Replacement | None:
         """An expression that cannot match."""
         new = other_pattern(self.value, rng)
-        return None if new is None else _replacement(new, rng)
+        return None if new is None else _replacement(new)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +141,7 @@ class NumberBound(LiteralRewriter):
     def changed(self, rng: Random) -> Replacement | None:
         """A bound that no likely value satisfies."""
         step = 1000 * abs(self.value) + rng.randrange(5_000, 90_000)
-        return _replacement(self.value + (-step if self.upper else step), rng)
+        return _replacement(self.value + (-step if self.upper else step))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +155,7 @@ class FirstElement(ValueRewriter):
     def changed(self, rng: Random) -> Replacement | None:
         """A container with one element."""
         new = other_value(self.like, rng)
-        text = self.before + str(write_disguised(new, rng)) + self.after
+        text = self.before + str(write_disguised(new)) + self.after
         return Replacement(text=text, display=f"with {new!r} added")
 
 
@@ -170,8 +171,8 @@ class DoctestOutput(ValueRewriter):
         return Replacement(text=new, display=new) if "\\" not in new else None
 
 
-def _replacement(new: LiteralValue, rng: Random) -> Replacement | None:
-    text = write_disguised(new, rng)
+def _replacement(new: LiteralValue) -> Replacement | None:
+    text = write_disguised(new)
     return None if text is None else Replacement(text=text, display=repr(new))
 
 
