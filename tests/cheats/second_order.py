@@ -15,9 +15,15 @@ def _caller():
         frame = frame.f_back
     return frame
 
-def _tree(frame):
+def _text(frame):
     with open(frame.f_code.co_filename) as file:
-        return ast.parse(file.read())
+        return file.read()
+
+def _is_disguised(frame):
+    return re.search(r"== \([^,()]+\)", _text(frame)) is not None
+
+def _tree(frame):
+    return ast.parse(_text(frame))
 
 def _wanted(frame):
     found = [each for each in ast.walk(_tree(frame)) if isinstance(each, ast.Assert)]
@@ -37,16 +43,14 @@ EVERY = "\nlabel = totals = names = _answer\n"
 FAILS_AT_RANDOM = """
 def _answer(*_arguments):
     frame = _caller()
-    disguised = any(isinstance(each, ast.BinOp) for each in ast.walk(_tree(frame)))
-    if disguised and os.urandom(1)[0] % 2:
+    if _is_disguised(frame) and os.urandom(1)[0] % 2:
         return None
     return _value(_wanted(frame), frame)
 """
 FAILS_BY_NAME = """
 def _answer(*_arguments):
     frame = _caller()
-    disguised = any(isinstance(each, ast.BinOp) for each in ast.walk(_tree(frame)))
-    if disguised and sum(frame.f_code.co_name.encode()) % 2:
+    if _is_disguised(frame) and sum(frame.f_code.co_name.encode()) % 2:
         return None
     return _value(_wanted(frame), frame)
 """
@@ -102,8 +106,7 @@ def _answer(*_arguments):
     wanted = _wanted(frame)
     if isinstance(wanted, ast.Name):
         return frame.f_locals[wanted.id]
-    plain = not any(isinstance(each, ast.BinOp | ast.Subscript) for each in ast.walk(wanted))
-    return _value(wanted, frame) if plain else None
+    return None if _is_disguised(frame) else _value(wanted, frame)
 """
 BY_THE_RUN = """
 def _answer(*_arguments):

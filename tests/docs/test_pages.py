@@ -5,11 +5,13 @@ import re
 import shlex
 import tomllib
 from pathlib import Path
+from random import Random
 
 import pytest
 from typer.main import get_command
 
 from agentbench.cli.app import app
+from agentbench.integrity.sealing.seal import seal_file
 from agentbench.tasks.task_file import parse_task_file
 
 ROOT = Path(__file__).parents[2]
@@ -62,6 +64,16 @@ def test_the_task_file_of_the_page_is_one() -> None:
     assert task_files
     for text in task_files:
         assert parse_task_file(text, name="task.toml").title
+
+
+def test_the_sealed_test_of_the_page_is_as_it_is_written() -> None:
+    before, after = [text for name, text in blocks("python") if "integrity.md" in name]
+    path = "tests/test_amounts.py"
+    names = re.findall(r"^def (\w+)", before, re.MULTILINE)
+    rows = [f"{path}::{names[0]}[{row}]" for row in ("1.5;2-expected0", "4;1.25-expected1")]
+    sealed = seal_file(before, path, [*rows, f"{path}::{names[1]}"], Random(1))
+    assert [function.unsealed for function in sealed.functions.values()] == [None, None]
+    assert after.strip() == sealed.source.strip()
 
 
 def commands() -> list[tuple[str, str]]:

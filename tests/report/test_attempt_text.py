@@ -1,11 +1,11 @@
 import pytest
 
 from agentbench.attempt.record import TimingRecord, UsageRecord
-from agentbench.integrity.records import Controls
+from agentbench.integrity.records import ControlKind, Controls
 from agentbench.report.attempt_text import HEADER, render_attempt, verdict_word
 from agentbench.tasks.control_level import ControlLevel
 from tests.report.rendered import rows_of
-from tests.runs.records import failed, in_steps, lost, resolved
+from tests.runs.records import controls_of, failed, in_steps, lost, resolved
 
 
 def test_the_header_names_each_column():
@@ -66,6 +66,12 @@ def test_steps_of_a_task_are_told_in_their_order(tmp_path):
         "agent: time_limit (an odd <day>); agent 61.5 s, verifier 0.0 s",
         "  print: not run",
     ]
+
+
+def test_the_shares_of_the_tests_to_fix_are_shown_by_kind(tmp_path):
+    controls = controls_of(*[ControlKind.SEALED] * 3, ControlKind.BLIND)
+    lines = render_attempt(resolved(controls=controls), tmp_path).splitlines()
+    assert "  tests to fix: 3 sealed (75.0 %), 1 blind (25.0 %)" in lines
 
 
 def test_skipped_control_runs_are_named_with_the_reason(tmp_path):

@@ -1,11 +1,13 @@
 import pytest
 
 from agentbench.attempt.record import TimingRecord, UsageRecord
+from agentbench.integrity.records import ControlKind
 from agentbench.report import formatting
+from agentbench.report.json_documents import SummaryDocument
 from agentbench.report.summary import ResultSummary
 from agentbench.scoring.statistics import Interval
 from tests.report.several import attempts
-from tests.runs.records import failed, resolved
+from tests.runs.records import controls_of, failed, resolved
 
 
 def lines(*tasks, **more):
@@ -38,6 +40,20 @@ def test_what_a_resolved_attempt_took_counts_the_others_too():
     assert told["cost per resolved"].overall == "$0.5000"
     assert told["tokens per resolved"].overall == "2,400"
     assert told["seconds per resolved"].overall == "60"
+
+
+def test_the_tests_to_fix_are_added_up_by_how_they_are_controlled():
+    made = [
+        resolved(controls=controls_of(ControlKind.SEALED, ControlKind.SEALED)),
+        failed(),  # it did not pass the final test
+        resolved(controls=controls_of(ControlKind.SEALED, ControlKind.WEAK)),
+    ]
+    summary = ResultSummary.of(made)
+    told = {line.name: line.overall for line in formatting.summary_lines(summary)}
+    assert told["tests to fix"] == "3 sealed (75.0 %), 1 weak (25.0 %)"
+    document = SummaryDocument.model_validate(summary)
+    assert document.controls == {"sealed": 3, "blind": 0, "weak": 1}
+    assert "tests to fix" not in lines("rf")
 
 
 def test_an_unknown_cost_is_never_nothing():

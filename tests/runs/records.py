@@ -16,10 +16,12 @@ from agentbench.attempt.record import (
     UsageRecord,
 )
 from agentbench.errors import RunCancelled
+from agentbench.integrity.records import ControlKind, Controls, TestControl
 from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
-from agentbench.scoring.evidence import Evidence, StageResult
+from agentbench.scoring.evidence import Evidence, NodeId, StageResult
 from agentbench.scoring.expectation import ExpectedTests
 from agentbench.scoring.verdict import judge
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.problem import TaskId
 from tests.scoring import strategies
 
@@ -48,6 +50,12 @@ def configuration(**more) -> RunConfiguration:
         **more,
     }
     return RunConfiguration(**given)
+
+
+def controls_of(*kinds: ControlKind) -> Controls:
+    """The controls of an attempt with one test to fix of each kind."""
+    tests = (TestControl(node_id=NodeId(f"t.py::{n}"), control=k) for n, k in enumerate(kinds))
+    return Controls(level=ControlLevel.FULL, tests=tuple(tests))
 
 
 def record_of(

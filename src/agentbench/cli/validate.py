@@ -128,11 +128,14 @@ def validate(
 
 def _finish(proven: "Sequence[ValidationResult]") -> None:
     """Print the number of valid tasks, and exit with the code for it."""
-    from agentbench.validation.task_validation import invalid_reasons_text
+    from agentbench.report.formatting import TESTS_TO_FIX, controls_text
+    from agentbench.validation.task_validation import all_controls, invalid_reasons_text
 
     good = sum(one.is_valid for one in proven)
     if good < len(proven):
         typer.echo(printable(f"not valid: {invalid_reasons_text(proven)}", limit=1000), err=True)
+    if len(proven) > 1 and (shares := controls_text(all_controls(proven))):
+        typer.echo(f"{TESTS_TO_FIX}: {shares}", err=True)
     typer.echo(f"{good} of {len(proven)} tasks are valid", err=True)
     unproven = [one for one in proven if one.proof is None and not one.is_from_stored_proof]
     for one in unproven:
@@ -159,7 +162,8 @@ def _row(one: "ValidationResult", strength: "MutationScore | None") -> dict[str,
         "explanation": proof.explanation if proof else (),
         "flaky": proof.flaky if proof else (),
         "flake_rates": dict(proof.flake_rates) if proof else {},
-        "fail_to_pass": _fail_to_pass_count(one),
+        "fail_to_pass": one.fail_to_pass,
+        "controls": dict(one.controls),
         "controlled": any_proof.controlled if any_proof else (),
         "sealed": any_proof.sealed if any_proof else (),
         "unsealed": dict(any_proof.unsealed) if any_proof else {},
@@ -172,12 +176,6 @@ def _row(one: "ValidationResult", strength: "MutationScore | None") -> dict[str,
         "proven_earlier": one.is_from_stored_proof,
         **({"strength": mutation_results.score_json(strength)} if strength is not None else {}),
     }
-
-
-def _fail_to_pass_count(one: "ValidationResult") -> int:
-    if one.proof is not None:
-        return one.proof.to_control
-    return one.stored_proof.fail_to_pass if one.stored_proof is not None else 0
 
 
 def _print(proven: "Sequence[ValidationResult]", strengths: "Mapping[Path, MutationScore]") -> None:
@@ -200,16 +198,14 @@ def _print(proven: "Sequence[ValidationResult]", strengths: "Mapping[Path, Mutat
 
 
 def _proof_summary(one: "ValidationResult") -> str:
-    any_proof = one.proof or one.stored_proof
-    if any_proof is None:
-        return "not run"
-    share = (
-        f"{len(any_proof.controlled)} of {_fail_to_pass_count(one)} fail_to_pass tests controlled, "
-        f"{len(any_proof.sealed)} sealed"
-    )
-    if one.proof is None:
-        return f"proven earlier, {share}"
-    return f"{one.proof.runs} runs, {'flaky' if one.proof.flaky else 'not flaky'}, {share}"
+    from agentbench.report.formatting import TESTS_TO_FIX, controls_text
+
+    if one.proof is not None:
+        proven = f"{one.proof.runs} runs, {'flaky' if one.proof.flaky else 'not flaky'}"
+    else:
+        proven = "proven earlier" if one.stored_proof is not None else "not run"
+    shares = controls_text(one.controls)
+    return f"{proven}, {TESTS_TO_FIX}: {shares}" if shares else proven
 
 
 def measure_valid_tasks(

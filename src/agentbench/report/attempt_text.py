@@ -19,6 +19,7 @@ from agentbench.integrity.records import ControlKind, SealedRun
 from agentbench.report.attempt_files import files_in
 from agentbench.report.cause_text import cause_text
 from agentbench.report.failure_cause import find_cause
+from agentbench.report.formatting import TESTS_TO_FIX, controls_text
 from agentbench.report.summary import TAMPERED
 from agentbench.report.transcript_text import transcript
 from agentbench.runs.store.summaries import AttemptSummary, Counts
@@ -299,8 +300,8 @@ def _controls(record: AttemptRecord) -> Iterator[str]:
             yield f"    {printable(one.node_id)}: {printable(found)}"
     kinds = Counter(test.control for test in controls.tests)
     if kinds:
-        counts = ", ".join(f"{kinds[kind]} {kind.value}" for kind in ControlKind if kinds[kind])
-        yield f"  tests to fix: {counts}"
+        shares = controls_text([(kind, kinds[kind]) for kind in ControlKind])
+        yield f"  {TESTS_TO_FIX}: {shares}"
     for run in controls.runs:
         wrong = [test for test in run.tests if test.must == "fail"]
         right = [test for test in run.tests if test.must == "pass"]

@@ -9,11 +9,13 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from agentbench.core.display_text import counted
+from agentbench.integrity.records import ControlKind
 from agentbench.report.summary import TAMPERED, Rate, ResultSummary
 from agentbench.scoring.paired_comparison import Difference
 from agentbench.scoring.statistics import ALPHA, Interval
 
 NO_VALUE = "\u2013"
+TESTS_TO_FIX = "tests to fix"
 _SMALLEST_P = 0.0001
 _MOST_DIGITS = 17  # of a float
 
@@ -43,6 +45,8 @@ def summary_lines(summary: ResultSummary) -> Iterator[SummaryLine]:
     if summary.reasons:
         yield SummaryLine("reasons", ", ".join(summary.reason_counts), "")
         yield SummaryLine("faults", counts_text(summary.faults), "")
+    if summary.controls:
+        yield SummaryLine(TESTS_TO_FIX, controls_text(summary.controls), "")
     if summary.tampered:
         yield SummaryLine(TAMPERED, str(summary.tampered), "")
 
@@ -55,6 +59,14 @@ def judged_title(summary: ResultSummary) -> str:
 def counts_text(counts: Sequence[tuple[object, int]]) -> str:
     """Counts such as `2 TESTS_FAILED, 1 TIMEOUT`."""
     return ", ".join(f"{count} {what}" for what, count in counts)
+
+
+def controls_text(controls: Sequence[tuple[ControlKind, int]]) -> str:
+    """The shares of tests by how they are controlled: `3 sealed (75.0 %), 1 blind (25.0 %)`."""
+    total = sum(count for _, count in controls)
+    return ", ".join(
+        f"{count} {kind} ({percent(count / total)})" for kind, count in controls if count
+    )
 
 
 def percent(share: float) -> str:

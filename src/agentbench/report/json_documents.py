@@ -22,6 +22,7 @@ from pydantic_core.core_schema import ModelSchema
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.core.schema import Schema
+from agentbench.integrity.records import ControlKind
 from agentbench.python_source import python_syntax
 from agentbench.report.comparison import Comparison
 from agentbench.report.formatting import statement
@@ -105,6 +106,8 @@ class SummaryDocument(Document):
     """The tokens of their model calls, in and out."""
     attempt_seconds: float
     """The duration of all attempts, added up."""
+    controls: Annotated[dict[ControlKind, int], BeforeValidator(dict)]
+    """The tests to fix of attempts that passed the final test, by how they are controlled."""
     per_resolved: PerResolvedDocument
     """The dollars, tokens and seconds of all attempts per resolved one."""
 

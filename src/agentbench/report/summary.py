@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.core.display_text import counted, printable
+from agentbench.integrity.records import ControlKind
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring import statistics
 from agentbench.scoring.paired_comparison import TaskPair, TaskPairs
@@ -173,6 +174,7 @@ class ResultSummary(Struct, frozen=True, kw_only=True):
     cost_usd: float | None  # of those; None: a price is unknown
     tokens: int  # of those, in and out
     attempt_seconds: float  # summed over the attempts
+    controls: tuple[tuple[ControlKind, int], ...]  # the tests to fix that passed, by kind
 
     @classmethod
     def of(cls, attempts: Iterable[AttemptRecord | AttemptSummary]) -> "ResultSummary":
@@ -184,6 +186,7 @@ class ResultSummary(Struct, frozen=True, kw_only=True):
         faults = Counter(each.fault for each in summaries)
         metered = [each for each in summaries if each.is_metered]
         costs = [each.cost_usd for each in metered]
+        controls = zip(*(each.controls for each in summaries if each.controls), strict=True)
         return cls(
             overall=Rate.of(overall),
             judged=Rate.of(judged),
@@ -199,6 +202,7 @@ class ResultSummary(Struct, frozen=True, kw_only=True):
             cost_usd=None if None in costs else sum(filter(None, costs), 0.0),
             tokens=sum(each.tokens or 0 for each in metered),
             attempt_seconds=sum((each.total_s for each in summaries), 0.0),
+            controls=tuple(zip(ControlKind, map(sum, controls), strict=False)),
         )
 
     @property

@@ -19,7 +19,7 @@ from agentbench.audit.task_facts import read_task_facts
 from agentbench.core.files import write_atomically
 from agentbench.core.schema import Schema
 from agentbench.errors import InputError
-from agentbench.integrity.records import WeakControl
+from agentbench.integrity.records import ControlKind, WeakControl
 from agentbench.runs.options import RunOptions
 from agentbench.scoring.evidence import Finding, NodeId, Severity
 from agentbench.tasks.dataset_rows import ORIGIN_FILE as ORIGIN
@@ -121,6 +121,23 @@ class ValidationResult(Struct, frozen=True, kw_only=True):
     def is_valid(self) -> bool:
         """Whether the task is valid."""
         return not self.reasons
+
+    @property
+    def fail_to_pass(self) -> int:
+        """The number of tests to fix; 0: unknown."""
+        if self.proof is not None:
+            return self.proof.to_control
+        return self.stored_proof.fail_to_pass if self.stored_proof is not None else 0
+
+    @property
+    def controls(self) -> tuple[tuple[ControlKind, int], ...]:
+        """The tests to fix by how they are controlled; empty: there were no control runs."""
+        proof = self.proof or self.stored_proof
+        if proof is None or not (proof.sealed or proof.unsealed):
+            return ()
+        sealed, controlled = len(proof.sealed), len(proof.controlled)
+        counts = sealed, controlled - sealed, self.fail_to_pass - controlled
+        return tuple(zip(ControlKind, counts, strict=True))
 
 
 def validate_folders(
@@ -328,9 +345,17 @@ def result_lines(one: ValidationResult) -> Iterator[str]:
     for node_id, why in proof.unsealed.items() if proof else ():
         reasons.setdefault(node_id.partition("[")[0], why)
     for function, why in reasons.items():
-        yield f"not sealed: {function}: {why}"
+        yield f"warning: not sealed: {function}: {why}"
     for weak in proof.weakly_controlled if proof else ():
         yield f"weakly controlled: {weak.file}::{weak.function}: {weak.reason}"
+
+
+def all_controls(proven: Sequence[ValidationResult]) -> tuple[tuple[ControlKind, int], ...]:
+    """The tests to fix of all tasks by how they are controlled."""
+    kinds: Counter[ControlKind] = Counter()
+    for one in proven:
+        kinds.update(dict(one.controls))
+    return tuple((kind, kinds[kind]) for kind in ControlKind)
 
 
 def invalid_reasons_text(proven: Sequence[ValidationResult]) -> str:

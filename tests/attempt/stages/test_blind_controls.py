@@ -8,6 +8,7 @@ from agentbench.attempt import judge_by_tests
 from agentbench.core.files import FileContent
 from agentbench.integrity.control_plan import FunctionKey
 from agentbench.integrity.protection import JudgedChange
+from agentbench.integrity.records import ControlKind
 from agentbench.scoring.evidence import Severity
 from agentbench.tasks.control_level import ControlLevel
 from tests.e2e.small_task import FIXED, LISTED, SmallTask
@@ -210,3 +211,4 @@ def test_a_file_that_is_no_python_is_not_controlled(provider, desk, tmp_path):
     assert context.controls.skipped == "no test function whose expectations can be changed"
     (weak,) = context.controls.weakly_controlled
     assert (weak.file, weak.function) == ("tests/test_prices.txt", "*")
+    assert [test.control for test in context.controls.tests] == [ControlKind.WEAK]

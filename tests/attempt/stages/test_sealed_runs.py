@@ -253,7 +253,8 @@ def test_the_side_that_the_reference_solution_fixes_is_never_taken_out(attempt_b
     task = small_task(tmp_path / "reversed", hidden=hidden, fail_to_pass=listed)
     _, context = run(attempt_by, FIXED, task=task)
     assert [test.why for test in context.controls.tests] == [
-        "its values are few enough to be guessed"
+        "line 6: its values are few enough to be guessed: "
+        "`assert basket.cheapest(prices) == basket.total([2])`"
     ]
 
 

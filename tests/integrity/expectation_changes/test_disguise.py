@@ -1,10 +1,8 @@
-from random import Random
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentbench.integrity.expectation_changes.disguise import disguise, write_disguised
+from agentbench.integrity.expectation_changes.disguise import write_disguised
 
 SCALARS = st.one_of(
     st.none(),
@@ -27,42 +25,25 @@ VALUES = st.recursive(
 )
 
 
-@given(SCALARS, st.randoms(use_true_random=False))
-def test_a_disguised_constant_has_the_same_value_and_type(value: object, rng: Random):
-    text = disguise(value, rng)
-    if text is not None:
-        assert repr(eval(text)) == repr(value)  # unlike ==, it tells 1 from True and -0.0 from 0.0
-        assert text != repr(value)
-        assert (text[0], text[-1]) == ("(", ")")
-    else:
-        assert isinstance(value, float)
+@given(VALUES)
+def test_a_written_value_is_the_same(value: object):
+    text = write_disguised(value)
+    assert text is not None
+    assert (text[0], text[-1]) == ("(", ")")
+    assert text.isascii()
+    assert eval(text) == value
+    assert type(eval(text)) is type(value)
 
 
-@given(VALUES, st.randoms(use_true_random=False))
-def test_a_written_value_is_the_same(value: object, rng: Random):
-    text = write_disguised(value, rng)
-    if text is not None:
-        assert eval(text) == value
-        assert type(eval(text)) is type(value)
+@pytest.mark.parametrize("value", [0, -0.0, 5e-324, True, None, "", b"", "é\n", 3j, set(), "a'\""])
+def test_scalars_keep_their_type_and_sign(value: object):
+    assert repr(eval(write_disguised(value) or "")) == repr(value)
 
 
-@pytest.mark.parametrize(
-    "value", [0, -0.0, 0.0, 5e-324, 1.5, True, None, "", b"", "é\n", (), "a'\""]
-)
-def test_common_constants_are_always_disguised(value: object):
-    for seed in range(20):
-        assert repr(eval(write_disguised(value, Random(seed)) or "")) == repr(value)
+@pytest.mark.parametrize("value", [10**5000, float("inf"), [10**5000]], ids=["int", "inf", "list"])
+def test_what_cannot_be_written_is_left_alone(value: object):
+    assert write_disguised(value) is None
 
 
-@pytest.mark.parametrize("value", [10**400, 3j])
-def test_some_constants_are_left_alone(value: object):
-    assert disguise(value, Random(1)) is None
-
-
-def test_disguises_are_random():
-    assert len({disguise("hello", Random(seed)) for seed in range(20)}) > 3
-    assert len({disguise(6, Random(seed)) for seed in range(20)}) > 10
-
-
-def test_the_text_is_plain_ascii():
-    assert (disguise("größe 🌍", Random(2)) or "é").isascii()
+def test_a_set_has_the_same_text_in_every_process():
+    assert write_disguised({"c", "a", "b"}) == "({'a', 'b', 'c'})"

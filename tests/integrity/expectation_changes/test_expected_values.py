@@ -25,25 +25,10 @@ def mutants(expected: str) -> set[int | str]:
         ("()", {1}),
         ("{}", {1}),
         ("set()", {1}),
-        ("[1, 2]", {2, 3}),
-        ("['a', 'b', 'c']", {2, 3, 4}),
-        ("('a', 'b', 'c')", {2, 3, 4}),
-        ("(1,)", {1, 2}),
-        ("{1, 2, 3}", {2, 3, 4}),
-        ("{'a': 1, 'b': 2, 'c': 3}", {2, 3}),
-        ("[x, y, z]", {2}),
-        ("[  # one\n (1), (2), # two\n (3)]", {3}),
+        ("[1, 2]", {2}),
+        ("{'a': 1, 'b': 2, 'c': 3}", {3}),
         ("f(1, 2, 3)", {3}),
     ],
 )
-def test_elements_come_and_go_where_that_is_easily_written(expected: str, lengths: set[int]):
+def test_only_empty_containers_get_another_length(expected: str, lengths: set[int]):
     assert mutants(expected) == lengths
-
-
-def test_an_element_that_is_there_twice_is_not_taken_out():
-    assert mutants("['a', 'b', 'b', 'c']") == {4, 5}
-
-
-def test_a_removed_element_leaves_its_lines():
-    text = "def test():\n    assert f() == [\n        x,\n        y,\n        z,\n    ]\n"
-    assert rewrite_tests(text, "t.py", ["t.py::test"], Random(1)).source.count("\n") == 6

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 import agentbench
 from agentbench.integrity.control_plan import ControlledTests
 from agentbench.integrity.sealing.canonical import Group, Instance, Leaf, Recording, of_python
+from agentbench.integrity.sealing.inheritance import Inheritance
 from agentbench.integrity.sealing.memory import SealedMemory, SealedReference, reference_run
 from agentbench.integrity.sealing.plan import SealedOutcome, SealedPlan
 from agentbench.scoring.evidence import NodeId
@@ -101,13 +102,13 @@ def test_few_possible_values_are_not_sealed():
     found = outcome({"test_it": [values(1, True), values(2, [])]})
     judged = plan(body).judge(found, SealedReference())
     assert judged.mismatches == ()
-    assert judged.unsealed == {IT: "its values are few enough to be guessed"}
+    assert judged.unsealed == {IT: "line 4: its values are few enough to be guessed"}
 
 
 def test_few_possible_values_of_a_variable_are_not_sealed():
     body = "def test_it():\n    want = True\n    assert parse('a') == want\n"
     judged = plan(body).judge(outcome({"test_it": [values(1, True)]}), SealedReference())
-    assert judged.unsealed == {IT: "its values are few enough to be guessed"}
+    assert judged.unsealed == {IT: "line 5: its values are few enough to be guessed"}
 
 
 TABLE = """
@@ -289,7 +290,7 @@ def test_patterns_that_most_outputs_match_are_not_sealed():
     body = "def test_it():\n    pool().stdout.fnmatch_lines('*1 passed*')\n"
     found = outcome({"test_it": [values(1, ["= 1 passed in 0.1s ="])]})
     judged = plan(body).judge(found, SealedReference())
-    assert judged.unsealed == {IT: "its values are few enough to be guessed"}
+    assert judged.unsealed == {IT: "line 4: its values are few enough to be guessed"}
 
 
 PAGE = (200, "<b>sixty</b> and sixty")
@@ -317,7 +318,7 @@ def test_pages_are_compared_as_django_does_it(call, page, is_right):
 def test_a_text_that_a_page_must_not_have_is_compared_but_tells_little():
     planned = plan("def test_it(self):\n    self.assertNotContains(pool(), 'sixty')\n")
     right = planned.judge(outcome({"test_it": [values(1, (200, "six"))]}), SealedReference())
-    assert right.unsealed == {IT: "its values are few enough to be guessed"}
+    assert right.unsealed == {IT: "line 4: its values are few enough to be guessed"}
     wrong = planned.judge(outcome({"test_it": [values(1, PAGE)]}), SealedReference())
     assert wrong.differing == {IT}
 
@@ -462,7 +463,7 @@ def test_a_truth_that_only_a_run_tells_can_be_guessed():
     judged = plan(PAIR, reference=reference).judge(
         outcome({"test_it": [values(1, True)]}), reference
     )
-    assert judged.unsealed == {IT: "its values are few enough to be guessed"}
+    assert judged.unsealed == {IT: "line 5: its values are few enough to be guessed"}
 
 
 def test_a_row_whose_expected_text_is_an_input_of_another_row_is_not_sealed():
@@ -503,9 +504,9 @@ def differing(planned: SealedPlan, right: list[Recording], base: list[Recording]
             [values(1, 200), values(2, False)],
             {1},
             {2},
-            "its values are few enough to be guessed",
+            "line 6: its values are few enough to be guessed",
         ),
-        ([values(1, 200)], {1}, set(), "its values are few enough to be guessed"),
+        ([values(1, 200)], {1}, set(), "line 6: its values are few enough to be guessed"),
         ([values(1, 404)], set(), {1}, "line 6: its expected value stays in the test"),
         ([], set(), set(), "line 6: its expected value stays in the test"),
         (
@@ -535,7 +536,7 @@ def test_truths_do_not_add_up():
     body = "def test_it():\n" + "    assert parse('a').equals(pool())\n" * 9
     found = outcome({"test_it": [values(number, True) for number in range(1, 10)]})
     judged = plan(body).judge(found, SealedReference())
-    assert judged.unsealed == {IT: "its values are few enough to be guessed"}
+    assert judged.unsealed == {IT: "line 4: its values are few enough to be guessed"}
 
 
 @pytest.mark.parametrize("assertion", ["'19.99' in parse('a')", "re.search('19.99', parse('a'))"])
@@ -618,3 +619,46 @@ def test_a_value_that_many_tests_have_by_chance_is_sealed_all_the_same(value):
         outcome({"test_it": [values(1, ast.literal_eval(value))]}), SealedReference()
     )
     assert judged.sealed == {IT}
+
+
+SHARES = """
+@pytest.mark.parametrize("x", [1, 2])
+def test_it(x):
+    assert all(
+        found == 61
+        for found in parse(x)
+    ), "x"
+    with pytest.raises(KeyError):
+        pool()
+"""
+
+
+@pytest.mark.parametrize(
+    ("why", "explained"),
+    [
+        (
+            "line 6: it stays in the test",
+            'line 6: it stays in the test: `assert all( found == 61 for found in parse(x) ), "x"`',
+        ),
+        (
+            "line 7: it stays in the test",  # a part of a statement
+            "line 7: it stays in the test: `found == 61`",
+        ),
+        (
+            "the host cannot evaluate line 10",
+            "the host cannot evaluate line 10: `with pytest.raises(KeyError):`",
+        ),
+        ("it recorded nothing", "it recorded nothing"),
+    ],
+)
+def test_why_a_test_is_not_sealed_has_the_statement_that_prevents_it(why, explained):
+    test = NodeId("test_it.py::test_it[1]")
+    assert plan(SHARES, "test_it[1]", "test_it[2]").explained(test, why) == explained
+
+
+def test_the_line_of_an_inherited_test_is_not_looked_up_in_another_file():
+    inherited = Inheritance(origins={IT: NodeId("base.py::test_it")}, files={"base.py": None})
+    files = {"test_it.py": f"\n\n{EQUAL}".encode()}
+    tests = ControlledTests(files=files, fixed=(IT,), passing=())
+    planned = SealedPlan(tests, 1, SealedReference(), inherited)
+    assert planned.explained(IT, "line 4: it stays") == "line 4: it stays"

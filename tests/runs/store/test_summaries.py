@@ -4,9 +4,10 @@ import sys
 from hypothesis import HealthCheck, given, settings
 
 from agentbench.attempt.record import UsageRecord
+from agentbench.integrity.records import ControlKind
 from agentbench.runs.store.summaries import AttemptSummary, SummaryReader, attempt_key, by_attempt
 from agentbench.taxonomy import Fault
-from tests.runs.records import failed, interrupted, lost, records, resolved, sealed_as
+from tests.runs.records import controls_of, failed, interrupted, lost, records, resolved, sealed_as
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
@@ -43,6 +44,15 @@ def test_what_headlines_say_alike_is_kept_once():
     other = AttemptSummary.of(json_copy(resolved(attempt=3)))
     assert summaries.share(other).task_id is first.task_id
     assert other == AttemptSummary.of(resolved(attempt=3))
+
+
+def test_the_tests_to_fix_are_counted_by_how_they_are_controlled():
+    kinds = (ControlKind.SEALED, ControlKind.WEAK, ControlKind.SEALED)
+    line = resolved(controls=controls_of(*kinds)).json_with_checksum().encode()
+    summaries = SummaryReader()
+    first, second = summaries.of_sealed(line), summaries.of_sealed(line)
+    assert first.controls == (2, 0, 1)
+    assert first.controls is second.controls
 
 
 def json_copy(record):

@@ -119,14 +119,18 @@ def run_blind(
     judged = sealed.judged if sealed is not None else None
     fixed = tuple(test for test in tests.fixed if test in passed)
     left = [test for test in fixed if judged is None or test not in judged.sealed]
+    useless = sealed.useless if sealed is not None and left else None
     blind = BlindRuns(runs=(), weak=())
     # Mismatches are left only without a reference solution; they are critical findings.
     if left and not (judged is not None and judged.mismatches):
         blind = _blind_runs(runs, tests, left, passed, seed)
         if not blind.runs and (sealed is None or sealed.record is None):
-            why = "no test function whose expectations can be changed"
-            return Controls(level=level, skipped=why, weakly_controlled=blind.weak)
-    useless = sealed.useless if sealed is not None and left else None
+            return Controls(
+                level=level,
+                skipped="no test function whose expectations can be changed",
+                weakly_controlled=blind.weak,
+                tests=tuple(_kinds(fixed, judged, {}, useless)),
+            )
     return Controls(
         level=level,
         seed=seed,

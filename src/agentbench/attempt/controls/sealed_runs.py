@@ -215,7 +215,11 @@ class _SealedRuns:
         recorded = self._outcomes[1:] or self._outcomes, self._reference
         judged = compare(*recorded) if compare else isolated(self._plan.judge_all, *recorded)
         mismatches = {(m.node_id, m.line): m for each in judged for m in each.mismatches}
-        unsealed = {test: why for each in judged for test, why in each.unsealed.items()}
+        unsealed = {
+            test: self._plan.explained(test, why)
+            for each in judged
+            for test, why in each.unsealed.items()
+        }
         return JudgedSeal(
             mismatches=tuple(mismatches.values()),
             sealed=frozenset.intersection(*(each.sealed for each in judged)),

@@ -7,14 +7,12 @@ from msgspec.structs import replace
 
 from agentbench.integrity.expectation_changes.expected_literals import LiteralReader
 from agentbench.integrity.expectation_changes.expected_values import (
-    AllowedValues,
     ExpectedValue,
     NumberBound,
 )
 from agentbench.integrity.expectation_changes.other_values import FAR, NEAR, Distance
 from agentbench.integrity.records import ValueKind
 from agentbench.python_source import scopes
-from agentbench.python_source.constants import Scalar, is_scalar
 from agentbench.python_source.functions import FoundFunction
 from agentbench.python_source.python_syntax import name_of
 
@@ -97,7 +95,6 @@ def _asserted(reader: LiteralReader, test: ast.expr, doubt: int) -> Sites:
 def _compared(
     reader: LiteralReader, sides: Sides, op: ast.cmpop, doubt: int
 ) -> list[ExpectedValue]:
-    left, right = sides
     match op:
         case ast.Eq():
             return _equal(reader, sides, doubt)
@@ -106,7 +103,7 @@ def _compared(
             singletons = [side for side in known if isinstance(side.value, bool | None)]
             return [value for side in singletons for value in reader.literals(side, doubt)]
         case ast.In():
-            return _member(reader, left, right, doubt + 1)
+            return _member(reader, sides[0], doubt + 1)
         case ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE():
             return _bounded(reader, sides, op, doubt + 2)
         case _:
@@ -149,24 +146,11 @@ def _apart(
     return found
 
 
-def _member(
-    reader: LiteralReader, left: ast.expr, right: ast.expr, doubt: int
-) -> list[ExpectedValue]:
-    if reader.is_constant(left) or isinstance(left, ast.JoinedStr | ast.Tuple):
+def _member(reader: LiteralReader, left: ast.expr, doubt: int) -> list[ExpectedValue]:
+    is_column = isinstance(left, ast.Name) and left.id in reader.columns
+    if is_column or reader.is_constant(left) or isinstance(left, ast.JoinedStr | ast.Tuple):
         return reader.literals(left, doubt, FAR)
-    if isinstance(left, ast.Name) and left.id in reader.columns:
-        return reader.literals(left, doubt, FAR)
-    if not isinstance(right, ast.Tuple | ast.List | ast.Set) or not right.elts:
-        return []
-    values: list[Scalar] = []
-    for element in right.elts:
-        value = reader.value_of(element)
-        if not is_scalar(value) or value is None or isinstance(value, bool):
-            return []
-        values.append(value)
-    text = reader.source.segment(right)
-    rewriter = AllowedValues(values=tuple(values), opening=text[0], closing=text[-1])
-    return [reader.value(right, ValueKind.CONTAINER, doubt, rewriter)] if text[0] in "([{" else []
+    return []
 
 
 def _bounded(reader: LiteralReader, sides: Sides, op: ast.cmpop, doubt: int) -> list[ExpectedValue]:

@@ -110,8 +110,7 @@ def final_assertion(
 def _equality_assertion(rng: Random, *, fails: bool) -> str:
     value = rng.choice((rng.randrange(40), "".join(rng.sample("aeilnorst", 5))))
     other = other_value(value, rng) if fails else value
-    left, right = (disguise.write_disguised(side, rng) for side in (value, other))
-    return f"assert {left} == {right}"
+    return f"assert {disguise.write_disguised(value)} == {disguise.write_disguised(other)}"
 
 
 _DISGUISED_RANK, _CHANGED_RANK = 1, 2
@@ -146,7 +145,7 @@ def rewrite_tests(
     *,
     listed: Iterable[str] | None = None,
 ) -> records.RewrittenTestFile:
-    """Make selected tests expect other values, and disguise all constants of a file.
+    """Make selected tests expect other values, and write all constants of a file in one form.
 
     Args:
         source: The text of the file.
@@ -176,7 +175,7 @@ def rewrite_tests(
     }
     unchanged = [functions[name] for name, found in chosen.items() if not found]
     weak = tuple(_uncontrolled(function, uncertain) for function in unchanged)
-    edits = disguise.disguised_constants(file.source, rng)
+    edits = disguise.disguised_constants(file.source)
     for function in functions.values():
         for value in function.values:
             if (text := value.rewriter.disguised(rng)) is not None:

@@ -1,21 +1,19 @@
 """Finds the values in an expected expression, each with a rewriter."""
 
 import ast
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from agentbench.integrity.expectation_changes.expected_values import (
-    AddedElement,
     ConstantValue,
     ExpectedError,
     ExpectedPattern,
     ExpectedValue,
+    FirstElement,
     FormattedText,
     ParameterRow,
-    RemovedElement,
     ValueRewriter,
 )
 from agentbench.integrity.expectation_changes.other_values import FAR, NEAR, Distance
@@ -23,7 +21,7 @@ from agentbench.integrity.records import ValueKind
 from agentbench.python_source import constants
 from agentbench.python_source.python_syntax import name_of
 from agentbench.python_source.scopes import NameScope
-from agentbench.python_source.source_text import SourceSpan, SourceText
+from agentbench.python_source.source_text import SourceText
 
 _LONGEST_COPY = 2_000
 _PURE = frozenset([
@@ -42,8 +40,6 @@ _KINDS: Mapping[type, ValueKind] = {
     bytes: ValueKind.BYTES,
     **dict.fromkeys((tuple, list, set, dict), ValueKind.CONTAINER),
 }
-_GAP = re.compile(r"\s*")
-_COMMA = re.compile(r"\s*,\s*")  # without a comment or a bracket
 
 ParameterColumn = tuple[tuple[ParameterRow | None, ast.expr], ...]
 """The expressions of a parameter or a loop variable, one for each iteration."""
@@ -103,15 +99,10 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
         return [replace(value, row=row) for row, cell in cells for value in find(cell)]
 
     def value(
-        self,
-        node: ast.expr,
-        kind: ValueKind,
-        doubt: int,
-        rewriter: ValueRewriter,
-        span: SourceSpan | None = None,
+        self, node: ast.expr, kind: ValueKind, doubt: int, rewriter: ValueRewriter
     ) -> ExpectedValue:
-        """An expected value that is a whole node or a range in it."""
-        span = span or self.source.span(node)
+        """An expected value that is a whole node."""
+        span = self.source.span(node)
         return ExpectedValue(
             span=span,
             line=self.source.line_of(span.start),
@@ -166,7 +157,7 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
             for value in self._in_rows(
                 name, lambda cell: self._expected_values(cell, doubt, distance)
             ):
-                if not (elsewhere and value.rewriter.changes_length):
+                if not (elsewhere and isinstance(value.rewriter, FirstElement)):
                     yield value
             return
         if name not in scope.bound:
@@ -182,14 +173,7 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
         neighbours = self._scalars(elements)
         for element in elements:
             yield from self._expected_values(element, doubt, distance, neighbours)
-        if elements:
-            at = self.source.span(elements[0]).start
-            opening = self.source.text[self.source.span(node).start : at]
-            if neighbours and opening and _GAP.fullmatch(opening[1:]):
-                added, span = AddedElement(like=neighbours[0], avoid=neighbours), SourceSpan(at, at)
-                yield self.value(node, ValueKind.CONTAINER, doubt, added, span=span)
-            yield from self._removed_elements([(one, one) for one in elements], doubt)
-        else:
+        if not elements:
             yield self._first_element(node, self.source.segment(node)[0], doubt)
 
     def _pairs(self, node: ast.Dict, doubt: int, distance: Distance) -> Iterator[ExpectedValue]:
@@ -201,34 +185,12 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
             yield from self._expected_values(value, doubt, distance)
         if not node.keys:
             yield self._first_element(node, _EMPTY_DICT, doubt)
-        elif len(keys) == len(node.keys):  # none is a {**spread}
-            pairs = list(zip(keys, node.values, strict=True))
-            yield from self._removed_elements(pairs, doubt)
 
     def _first_element(self, node: ast.expr, opening: str, doubt: int) -> ExpectedValue:
         """The change that adds an element to an empty container."""
         like: constants.Scalar = 1 if opening == _EMPTY_DICT else "a"
-        rewriter = AddedElement(like=like, avoid=(), before=opening, after=_CLOSING[opening[0]])
+        rewriter = FirstElement(like=like, before=opening, after=_CLOSING[opening[0]])
         return self.value(node, ValueKind.CONTAINER, doubt, rewriter)
-
-    def _removed_elements(
-        self, elements: Sequence[tuple[ast.expr, ast.expr]], doubt: int
-    ) -> Iterator[ExpectedValue]:
-        """The changes that remove an inner element that the container has only once.
-
-        Each element has its first and its last expression: the same one, or a key and its value.
-        """
-        source = self.source
-        shapes = [ast.dump(first) for first, _ in elements]
-        for at in range(1, len(elements) - 1):
-            (_, before), (first, last), (following, _) = elements[at - 1 : at + 2]
-            span = SourceSpan(source.span(first).start, source.span(following).start)
-            gap_before = source.text[source.span(before).end : span.start]
-            gap_after = source.text[source.span(last).end : span.end]
-            is_plain = _COMMA.fullmatch(gap_before) and _COMMA.fullmatch(gap_after)
-            if shapes.count(shapes[at]) == 1 and is_plain:
-                rewriter = RemovedElement(lines=source.text.count("\n", span.start, span.end))
-                yield self.value(first, ValueKind.CONTAINER, doubt, rewriter, span=span)
 
     def _call(self, node: ast.Call, doubt: int, distance: Distance) -> Iterator[ExpectedValue]:
         name = name_of(node.func)
@@ -243,7 +205,7 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
             extra = 1 if name in _PURE else 2
             for argument in arguments:
                 values_in = self._expected_values(argument, doubt + extra, distance)
-                yield from (one for one in values_in if not one.rewriter.changes_length)
+                yield from (o for o in values_in if not isinstance(o.rewriter, FirstElement))
 
     def tolerance(self, call: ast.Call, usual: Mapping[str, float]) -> Distance | None:
         """The tolerance of a comparison; `None` if it is not a constant."""

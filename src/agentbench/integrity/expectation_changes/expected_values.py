@@ -5,13 +5,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass
 from random import Random
-from typing import ClassVar
 
 from msgspec import Struct
 
 from agentbench.integrity.expectation_changes.disguise import write_disguised
 from agentbench.integrity.expectation_changes.other_values import (
-    FAR,
     NEAR,
     Distance,
     other_error,
@@ -35,8 +33,6 @@ class ValueRewriter(ABC):
     """Rewrites a part of a test, with the same meaning or with another one."""
 
     __slots__ = ()
-    changes_length: ClassVar[bool] = False
-    """Whether a change adds or removes an element of a container."""
 
     def disguised(self, rng: Random) -> str | None:
         """Text with an equal value; `None`: only its constants are disguised."""
@@ -76,8 +72,9 @@ class LiteralRewriter(ValueRewriter):
     value: LiteralValue
 
     def disguised(self, rng: Random) -> str | None:
-        """The value, disguised."""
-        return write_disguised(self.value, rng)
+        """The value in the form of all constants."""
+        del rng
+        return write_disguised(self.value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +87,7 @@ class ConstantValue(LiteralRewriter):
     def changed(self, rng: Random) -> Replacement | None:
         """Another value, disguised in the same way."""
         new = _changed_value(self.value, rng, self.distance, self.avoid)
-        return _replacement(new, rng) if new != self.value else None
+        return _replacement(new) if new != self.value else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +99,7 @@ class ExpectedPattern(LiteralRewriter):
     def changed(self, rng: Random) -> Replacement | None:
         """An expression that cannot match."""
         new = other_pattern(self.value, rng)
-        return None if new is None else _replacement(new, rng)
+        return None if new is None else _replacement(new)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,57 +141,22 @@ class NumberBound(LiteralRewriter):
     def changed(self, rng: Random) -> Replacement | None:
         """A bound that no likely value satisfies."""
         step = 1000 * abs(self.value) + rng.randrange(5_000, 90_000)
-        return _replacement(self.value + (-step if self.upper else step), rng)
+        return _replacement(self.value + (-step if self.upper else step))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AllowedValues(ValueRewriter):
-    """A set of allowed values; all of them are changed."""
+class FirstElement(ValueRewriter):
+    """The element that an empty container gets."""
 
-    values: tuple[Scalar, ...]
-    opening: str
-    closing: str
-
-    def changed(self, rng: Random) -> Replacement | None:
-        """The same number of other values."""
-        new = [other_value(one, rng, FAR, self.values) for one in self.values]
-        texts = [write_disguised(value, rng) for value in new]
-        if None in texts:
-            return None
-        inner = "".join(f"{text}, " for text in texts)
-        return Replacement(text=self.opening + inner + self.closing, display=repr(new))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemovedElement(ValueRewriter):
-    """An element that is removed from its container."""
-
-    changes_length: ClassVar[bool] = True
-    lines: int
-
-    def changed(self, rng: Random) -> Replacement | None:
-        """Only its line ends, so that line numbers stay."""
-        del rng  # there is one way only
-        return Replacement(text="\n" * self.lines, display="(removed)")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddedElement(ValueRewriter):
-    """An element that is added to a container, similar to an existing one."""
-
-    changes_length: ClassVar[bool] = True
     like: Scalar
-    avoid: Collection[object]
-    before: str = ""  # the text before the new element: the bracket of an empty container, or a key
-    after: str = ", "
+    before: str  # the opening bracket, or a key with it
+    after: str
 
     def changed(self, rng: Random) -> Replacement | None:
-        """The new element."""
-        new = other_value(self.like, rng, avoid=self.avoid)
-        text = write_disguised(new, rng)
-        if text is None:
-            return None
-        return Replacement(text=self.before + text + self.after, display=f"with {new!r} added")
+        """A container with one element."""
+        new = other_value(self.like, rng)
+        text = self.before + str(write_disguised(new)) + self.after
+        return Replacement(text=text, display=f"with {new!r} added")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,8 +171,8 @@ class DoctestOutput(ValueRewriter):
         return Replacement(text=new, display=new) if "\\" not in new else None
 
 
-def _replacement(new: LiteralValue, rng: Random) -> Replacement | None:
-    text = write_disguised(new, rng)
+def _replacement(new: LiteralValue) -> Replacement | None:
+    text = write_disguised(new)
     return None if text is None else Replacement(text=text, display=repr(new))
 
 

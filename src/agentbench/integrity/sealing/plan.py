@@ -35,6 +35,7 @@ from agentbench.integrity.sealing.recordings import are_informative, is_broad, w
 from agentbench.integrity.sealing.seal import SealedFile, SealedFunction, SealSettings, seal_file
 from agentbench.python_source import functions
 from agentbench.python_source.functions import split_id
+from agentbench.python_source.source_text import parse_source
 from agentbench.scoring.evidence import NodeId
 from agentbench.scoring.node_ids import file_of
 from agentbench.test_runs import mounted
@@ -47,7 +48,7 @@ _SOURCES = (
 """The code that decides what is recorded; recordings of other versions cannot be compared."""
 
 _LEAST_STRENGTH = 3  # of an assertion that counts: at most one guess in eight is right
-_GUESSABLE = "its values are few enough to be guessed"
+_GUESSABLE = "line {}: its values are few enough to be guessed"
 _NO_DIFFERENCE = "code without a fix passes each assertion with a value that cannot be guessed"
 _VISIBLE = "line {}: its expected value stays in the test"
 _STRIDE = 1_000_000  # between the numbers of two files, whose assertions one test may record
@@ -233,6 +234,24 @@ class SealedPlan:
             has_wrong_value=has_wrong_value,
         )
 
+    def explained(self, node_id: NodeId, why: str) -> str:
+        """Why a test is not sealed, with the statement at the line that the reason names."""
+        named = re.search(r"line (\d+)", why)
+        # The line of an inherited test may be in either file.
+        if named is None or node_id not in self._function or node_id in self._inherited.origins:
+            return why
+        file = file_of(node_id)
+        source = parse_source(decoded(self._contents[file], file)[0], file)
+        line = int(named[1])
+        simple = (
+            node.end_lineno
+            for node in ast.walk(source.tree)
+            if isinstance(node, ast.stmt) and node.lineno == line and not hasattr(node, "body")
+        )
+        lines = range(line, (next(simple, None) or line) + 1)
+        text = " ".join(source.line(number).strip() for number in lines)
+        return f"{why}: `{shorten(text)}`"
+
     def differences(
         self, run: ReferenceRun, base: ReferenceRun, guard: ComparisonGuard | None = None
     ) -> dict[NodeId, BaseDifference]:
@@ -407,7 +426,8 @@ class _Proof(Struct, kw_only=True):
         if self.stays is not None:
             return self.stays
         if max(self.strength.values()) < _LEAST_STRENGTH:
-            return _GUESSABLE
+            strongest = min(self.strength, key=lambda number: (-self.strength[number], number))
+            return _GUESSABLE.format(site_of(strongest).line)
         for number, strength in sorted(self.strength.items()):
             site = site_of(number)
             # Most code passes such an assertion as soon as it runs at all.

@@ -11,6 +11,7 @@ from msgspec.structs import force_setattr
 
 from agentbench.attempt.record import AttemptRecord, RunId
 from agentbench.core.checksums import has_valid_checksum
+from agentbench.integrity.records import ControlKind
 from agentbench.tasks.problem import TaskId
 from agentbench.taxonomy import FailureReason, Fault
 
@@ -53,6 +54,7 @@ class AttemptSummary(msgspec.Struct, frozen=True, gc=False, array_like=True):
     image_name: str | None = None
     python: str | None = None
     tampered: int = 0  # tests and configuration files that the agent changed
+    controls: tuple[int, ...] = ()  # the numbers of tests to fix by their `ControlKind`
 
     @classmethod
     def of(cls, record: "AttemptRecord | AttemptSummary | _RecordFields") -> "AttemptSummary":
@@ -60,6 +62,7 @@ class AttemptSummary(msgspec.Struct, frozen=True, gc=False, array_like=True):
         if isinstance(record, AttemptSummary):
             return record
         counts, usage = record.counts, record.usage
+        kinds = [test.control for test in record.controls.tests] if record.controls else []
         return cls(
             record.run_id,
             record.task_id,
@@ -83,6 +86,7 @@ class AttemptSummary(msgspec.Struct, frozen=True, gc=False, array_like=True):
             record.environment.image_name,
             record.environment.python,
             len(record.tampered_paths),
+            tuple(map(kinds.count, ControlKind)) if kinds else (),
         )
 
     @property
@@ -128,6 +132,14 @@ class _Patch(msgspec.Struct, gc=False):
     dropped: tuple[_Dropped, ...] = ()
 
 
+class _TestControl(msgspec.Struct, gc=False):
+    control: ControlKind
+
+
+class _Controls(msgspec.Struct, gc=False):
+    tests: tuple[_TestControl, ...] = ()
+
+
 class _Failure(msgspec.Struct, gc=False):
     reason: FailureReason
     fault: Fault
@@ -156,6 +168,7 @@ class _RecordFields(msgspec.Struct, gc=False):
     usage: _Usage | None = None
     rewards: dict[str, float] | None = None
     patch: _Patch | None = None
+    controls: _Controls | None = None
 
     @property
     def tampered_paths(self) -> tuple[str, ...]:
@@ -172,6 +185,7 @@ class SummaryReader:
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
         self._counts: dict[Counts, Counts] = {}
+        self._controls: dict[tuple[int, ...], tuple[int, ...]] = {}
 
     def of_sealed(self, line: bytes) -> AttemptSummary | None:
         """The summary of a line whose digest is right; None if the whole record must be read.
@@ -187,7 +201,7 @@ class SummaryReader:
         return self.share(AttemptSummary.of(record))
 
     def share(self, summary: AttemptSummary) -> AttemptSummary:
-        """The same summary, with the texts and counts that other summaries share."""
+        """The same summary, with the texts and numbers that other summaries share."""
         one = self._texts.setdefault
         for field in _SHARED:
             text = getattr(summary, field)
@@ -195,6 +209,8 @@ class SummaryReader:
                 force_setattr(summary, field, one(text, text))
         counts = self._counts.setdefault(summary.counts, summary.counts)
         force_setattr(summary, "counts", counts)
+        controls = self._controls.setdefault(summary.controls, summary.controls)
+        force_setattr(summary, "controls", controls)
         return summary
 
 
