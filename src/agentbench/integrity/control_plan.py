@@ -88,6 +88,7 @@ class ControlledTests(Struct, frozen=True, kw_only=True):
     files: Mapping[str, bytes | None]  # None: the file does not exist
     fixed: tuple[NodeId, ...]
     passing: tuple[NodeId, ...]
+    elsewhere: tuple[NodeId, ...] = ()  # tests that must stay passing, in files with none to fix
 
 
 class PlannedControlRun(Struct, frozen=True, kw_only=True):
