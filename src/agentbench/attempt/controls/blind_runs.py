@@ -129,7 +129,7 @@ def run_blind(
     # Mismatches are left only without a reference solution; they are critical findings.
     if left and not (judged is not None and judged.mismatches):
         elsewhere = _one_of_each(tests.elsewhere, uncontrolled, passed, seed)
-        blind = _blind_runs(runs, tests, [*left, *elsewhere], passed, seed)
+        blind = _blind_runs(runs, tests, left, elsewhere, passed, seed)
         if not blind.runs and (sealed is None or sealed.record is None):
             why = "no test function whose expectations can be changed"
             return Controls(level=level, skipped=why, weakly_controlled=blind.weak)
@@ -171,11 +171,12 @@ def _blind_runs(
     runs: JudgedRuns,
     tests: ControlledTests,
     left: list[NodeId],
+    elsewhere: list[NodeId],
     passed: frozenset[NodeId],
     seed: int,
 ) -> BlindRuns:
     """Run the blind runs of the tests that are not sealed, one after the other."""
-    context, left_files = runs.context, files_of(left)
+    context, left_files = runs.context, files_of((*left, *elsewhere))
     unconfirmed = not context.task.answer_key.solution_patch.strip()
     own = ControlledTests(
         files={file: runs.content(file) for file in left_files},
@@ -185,6 +186,7 @@ def _blind_runs(
             for test in (*tests.fixed, *tests.passing, *tests.elsewhere)
             if test not in left and file_of(test) in left_files
         ),
+        elsewhere=tuple(elsewhere),
     )
     plan = ControlPlan(own, seed, certain_only=unconfirmed)
     memory = context.control_memory
