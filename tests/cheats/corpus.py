@@ -1,6 +1,6 @@
 """The whole corpus of cheats, and the part of it that Docker judges in the gate."""
 
-from tests.cheats import attacks, leaks, lies, poison, second_order, tampering
+from tests.cheats import attacks, leaks, lies, poison, regressions, second_order, tampering
 from tests.cheats.cheat import Cheat, Kind
 from tests.cheats.honest import HONEST, Honest
 
@@ -10,6 +10,7 @@ CHEATS: tuple[Cheat, ...] = (
     *tampering.CHEATS,
     *poison.CHEATS,
     *lies.CHEATS,
+    *regressions.CHEATS,
     *attacks.CHEATS,
     *second_order.CHEATS,
 )

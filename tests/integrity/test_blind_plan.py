@@ -143,3 +143,14 @@ def test_files_are_named_once():
         "b.py",
         "a.py",
     )
+
+
+def test_tests_of_other_files_come_on_top_of_those_to_fix():
+    text = b"def test_a():\n    assert f() == 61\n"
+    fixed, other = NodeId("t.py::test_a"), NodeId("other.py::test_a")
+    tests = ControlledTests(
+        files={"t.py": text, "other.py": text}, fixed=(fixed,), passing=(other,), elsewhere=(other,)
+    )
+    for seed in range(20):
+        sides = ControlPlan(tests, seed, certain_only=False).sides
+        assert [{key.file for key in side} for side in sides if side] == [{"t.py", "other.py"}]

@@ -214,9 +214,8 @@ def unchanged_tests(
     if context.control_level is ControlLevel.OFF:
         return {}
     expected = with_node_ids(expected_tests(context.task), baseline)
-    listed = expected.fail_to_pass or outcomes_of(baseline)
     found = {}
-    for name in files_of(listed):
+    for name in files_of((*expected.fail_to_pass, *outcomes_of(baseline))):
         path = PurePosixPath(name)
         content = prepared.content(path)
         if content is not None:

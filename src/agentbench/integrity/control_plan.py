@@ -89,6 +89,7 @@ class ControlledTests(Struct, frozen=True, kw_only=True):
     fixed: tuple[NodeId, ...]
     passing: tuple[NodeId, ...]
     modules: frozenset[str] = frozenset()  # of the files of tests, as tests can import them
+    elsewhere: tuple[NodeId, ...] = ()  # tests that must stay passing, in files with none to fix
 
 
 class PlannedControlRun(Struct, frozen=True, kw_only=True):
@@ -146,12 +147,17 @@ class ControlPlan:
     def _divide(self, rng: Random) -> tuple[frozenset[FunctionKey], frozenset[FunctionKey]]:
         fixed = set(self._tests.fixed)
         chosen = {key for key, tests in self._functions.items() if fixed.intersection(tests)}
-        spare = sorted(self._functions.keys() - chosen)
+        other_files = set(map(file_of, self._tests.elsewhere))
+        spare = sorted(k for k in self._functions.keys() - chosen if k.file not in other_files)
         missing = min(max(0, _FEWEST_FUNCTIONS - len(chosen)), len(spare))
         chosen.update(rng.sample(spare, missing))
         names = {"::".join(key): key for key in chosen}
-        first, second = _partition(names, rng)
-        return frozenset(map(names.__getitem__, first)), frozenset(map(names.__getitem__, second))
+        first, second = (set(map(names.__getitem__, part)) for part in _partition(names, rng))
+        # They come on top: each run has as many of the tests to fix as without them.
+        elsewhere = map(self.function_of, self._tests.elsewhere)
+        for key in sorted({key for key in elsewhere if key is not None}):
+            rng.choice([part for part in (first, second) if part] or [first]).add(key)
+        return frozenset(first), frozenset(second)
 
     def _draw(
         self, wrong: Collection[FunctionKey], uncertain: Collection[FunctionKey], side: int

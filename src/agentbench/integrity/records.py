@@ -174,6 +174,8 @@ class SealedRun(Schema):
     """The number of deciding tests that recorded something."""
     values: int
     """The number of recorded values that the host compared."""
+    regressions: int = 0
+    """The number of pass-to-pass tests in files without a test to fix that were compared, too."""
     mismatches: tuple[SealedMismatch, ...] = ()
     """Assertions that gave a wrong value in the first try, or that ended in an error or left no
     recording in a further one."""

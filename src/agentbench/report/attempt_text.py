@@ -321,7 +321,8 @@ def _sealed_summary(sealed: SealedRun) -> str:
     differing = len(sealed.mismatches)
     result = f"{counted(differing, 'assertion')} differ" if differing else "all as expected"
     again = f", repeated {counted(sealed.tries - 1, 'time')}" if sealed.tries > 1 else ""
-    return f"{compared}, {result}{again}"
+    sample = f"; also {counted(sealed.regressions, 'pass-to-pass test')} in other files"
+    return f"{compared}, {result}{again}{sample if sealed.regressions else ''}"
 
 
 def _tool_caches(patch: PatchRecord) -> Iterator[str]:

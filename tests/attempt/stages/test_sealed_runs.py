@@ -9,7 +9,7 @@ from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import ControlKind
 from agentbench.scoring.evidence import CaseOutcome, Ending
 from agentbench.tasks.control_level import ControlLevel
-from tests.e2e.small_task import FIXED, LISTED, SERIAL, patch_of
+from tests.e2e.small_task import BUGGY, FIXED, LISTED, SERIAL, patch_of
 from tests.fakes.staging import final_test_of as run
 from tests.fakes.staging import go, small_task
 
@@ -37,6 +37,23 @@ def cheapest(prices):
     return min(prices)
 """
 WRONG = FIXED.replace("sum(", "len(")
+ELSEWHERE = (
+    "tests/test_basket.py::test_an_empty_basket_costs_nothing",
+    "tests/test_basket.py::test_the_cheapest_is_found",
+)
+CHEAPEST_EQUALS_ALL = (
+    FIXED
+    + """
+class Any:
+    def __init__(self, prices):
+        pass
+
+    def __eq__(self, other):
+        return True
+
+cheapest = Any
+"""
+)
 EXPECTED = """
 import basket, pytest
 
@@ -60,8 +77,36 @@ def test_an_honest_fix_gives_the_right_values_without_seeing_them(attempt_by, de
     )
     assert controls.sealed.mismatches == ()
     assert controls.sealed.tests == len(LISTED)
+    assert controls.sealed.regressions == len(ELSEWHERE)
+    assert controls.weakly_controlled == ()
     assert controls.runs == ()  # no blind run is needed
     assert '"passed"' in desk.read("sealed.json")
+
+
+@pytest.mark.parametrize("has_solution", [True, False])
+def test_a_fix_that_breaks_what_other_files_test_is_not_resolved(
+    attempt_by, tmp_path, has_solution
+):
+    patch = patch_of("basket.py", BUGGY, FIXED) if has_solution else "\n"
+    task = small_task(tmp_path / "elsewhere", solution=patch)
+    evidence, context = run(attempt_by, CHEAPEST_EQUALS_ALL, task=task)
+    (found,) = context.controls.sealed.mismatches
+    assert (found.node_id, found.expected) == (ELSEWHERE[1], "1")
+    if has_solution:  # it never sees the right value
+        assert evidence.report.failed == 1
+    else:
+        assert [finding.rule for finding in evidence.findings] == ["sealed-value-differed"]
+
+
+def test_the_record_names_a_file_of_regression_tests_without_a_control(attempt_by, tmp_path):
+    name = "tests/test_more.py"
+    more = "import basket\n\ndef test_it_runs():\n    basket.total([])\n"
+    task = small_task(tmp_path / "uncontrolled", hidden_data={name: more})
+    _, context = run(attempt_by, FIXED, task=task)
+    (weak,) = context.controls.weakly_controlled
+    assert (weak.file, weak.function) == (name, "*")
+    assert weak.reason == "no pass-to-pass test of it can be sealed"
+    assert context.controls.sealed.regressions == len(ELSEWHERE)
 
 
 WRONG_FOR_THREE = FIXED.replace("sum(prices)", "sum(prices) + len(prices) // 3")
@@ -120,8 +165,7 @@ def test_a_test_of_a_class_in_another_file_is_sealed_there(attempt_by, tmp_path,
 def test_values_that_equal_anything_differ(attempt_by, source):
     evidence, context = run(attempt_by, source)
     assert evidence.report.failed > 0
-    assert {one.node_id for one in context.controls.sealed.mismatches} <= set(LISTED)
-    assert context.controls.sealed.mismatches
+    assert {one.node_id for one in context.controls.sealed.mismatches} & set(LISTED)
     assert context.controls.skipped.startswith("no final test, since the code gave wrong values")
 
 
@@ -240,10 +284,11 @@ def test_of_two_computed_sides_only_the_fixed_one_is_in_the_sealed_run(
     listed = ("tests/test_hidden.py::test_the_total_is_that_of_one_price",)
     task = small_task(tmp_path / "pair", hidden=hidden, fail_to_pass=listed)
     evidence, context = run(attempt_by, source, task=task)
-    mismatches = [one.expected for one in context.controls.sealed.mismatches]
+    found = context.controls.sealed.mismatches
+    mismatches = [one.expected for one in found if one.node_id in listed]
     if source == FIXED:
         assert [test.control for test in context.controls.tests] == [ControlKind.SEALED]
-    assert evidence.report.failed == (source != FIXED)
+    assert (evidence.report.failed > 0) == (source != FIXED)
     assert mismatches == ([] if source == FIXED else ["basket.cheapest([9, 11])"])
 
 
@@ -287,7 +332,7 @@ def test_a_value_that_freezes_a_comparison_fails_its_test_alone(attempt_by, tmp_
         solution=patch_of("basket.py", buggy, fixed),
     )
     _, context = run(attempt_by, ENDLESS, task=task, level=ControlLevel.SAMPLE)
-    (found,) = context.controls.sealed.mismatches
+    (found,) = (one for one in context.controls.sealed.mismatches if one.node_id in listed)
     assert (found.node_id, found.actual) == (listed[0], "its comparison took longer than 5 s")
     assert context.controls.sealed.values == 2
 

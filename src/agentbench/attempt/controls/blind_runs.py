@@ -6,7 +6,7 @@ fail, the same files are run with the reference solution. Deviations that the re
 shares are ignored and remembered, so that later attempts are controlled in another way.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -42,7 +42,10 @@ if TYPE_CHECKING:  # the engine that seals tests is imported when it is needed
 
 _PARTITIONS = (0, 1)
 _ID_COMES_LATE = "its id is known only after the final test"
+_NO_SEALED_RUN = "there was no sealed run"
 _ROUNDS = 4
+_MOST_ELSEWHERE = 10
+"""Files without a test to fix that the blind runs control, too, if there are any."""
 
 
 class BlindRuns(Struct, frozen=True, kw_only=True):
@@ -86,6 +89,7 @@ def _controlled(
         fixed=fail_to_pass,
         passing=tuple(test for test in pass_to_pass if file_of(test) in files),
         modules=modules_of_tests(context.task, context.prepared.base, context.hidden_tests.files),
+        elsewhere=tuple(test for test in pass_to_pass if file_of(test) not in files),
     )
 
 
@@ -119,46 +123,72 @@ def run_blind(
     judged = sealed.judged if sealed is not None else None
     fixed = tuple(test for test in tests.fixed if test in passed)
     left = [test for test in fixed if judged is None or test not in judged.sealed]
+    uncontrolled = dict.fromkeys(files_of(tests.elsewhere), _NO_SEALED_RUN)
+    if sealed is not None and sealed.record is not None:
+        uncontrolled = dict(sealed.uncontrolled)
     useless = sealed.useless if sealed is not None and left else None
     blind = BlindRuns(runs=(), weak=())
     # Mismatches are left only without a reference solution; they are critical findings.
     if left and not (judged is not None and judged.mismatches):
-        blind = _blind_runs(runs, tests, left, passed, seed)
+        elsewhere = _one_of_each(tests.elsewhere, uncontrolled, passed, seed)
+        blind = _blind_runs(runs, tests, left, elsewhere, passed, seed)
         if not blind.runs and (sealed is None or sealed.record is None):
-            return Controls(
-                level=level,
-                skipped="no test function whose expectations can be changed",
-                weakly_controlled=blind.weak,
-                tests=tuple(_kinds(fixed, judged, {}, useless)),
-            )
+            why = "no test function whose expectations can be changed"
+            kinds = tuple(_kinds(fixed, judged, {}, useless))
+            return Controls(level=level, skipped=why, weakly_controlled=blind.weak, tests=kinds)
+        for file in files_of(elsewhere):
+            del uncontrolled[file]
     return Controls(
         level=level,
         seed=seed,
         sealed=sealed.record if sealed is not None else None,
         runs=blind.runs,
-        weakly_controlled=blind.weak,
+        weakly_controlled=(*blind.weak, *_without_control(uncontrolled)),
         tests=tuple(_kinds(fixed, judged, blind.failed, useless)),
     )
+
+
+def _one_of_each(
+    tests: Iterable[NodeId], files: Collection[str], passed: frozenset[NodeId], seed: int
+) -> list[NodeId]:
+    """A random test of some of these files."""
+    rng = Random(f"{seed}/elsewhere")
+    by_file: dict[str, list[NodeId]] = {}
+    for test in tests:
+        if test in passed and file_of(test) in files:
+            by_file.setdefault(file_of(test), []).append(test)
+    drawn = rng.sample(sorted(by_file), min(len(by_file), _MOST_ELSEWHERE))
+    return [rng.choice(by_file[file]) for file in drawn]
+
+
+def _without_control(files: Mapping[str, str]) -> Iterator[WeakControl]:
+    """A line for each reason, since a task may have very many files."""
+    for why in dict.fromkeys(files.values()):
+        first, *others = [file for file, own in files.items() if own == why]
+        more = f" (and {len(others)} more files)" if others else ""
+        yield WeakControl(file=first, function="*", reason=f"{why}{more}")
 
 
 def _blind_runs(
     runs: JudgedRuns,
     tests: ControlledTests,
     left: list[NodeId],
+    elsewhere: list[NodeId],
     passed: frozenset[NodeId],
     seed: int,
 ) -> BlindRuns:
     """Run the blind runs of the tests that are not sealed, one after the other."""
-    context, left_files = runs.context, files_of(left)
+    context, left_files = runs.context, files_of((*left, *elsewhere))
     unconfirmed = not context.task.answer_key.solution_patch.strip()
     own = ControlledTests(
-        files={file: tests.files[file] for file in left_files},
+        files={file: runs.content(file) for file in left_files},
         fixed=tuple(left),
         passing=tuple(
             test
-            for test in (*tests.fixed, *tests.passing)
+            for test in (*tests.fixed, *tests.passing, *tests.elsewhere)
             if test not in left and file_of(test) in left_files
         ),
+        elsewhere=tuple(elsewhere),
     )
     plan = ControlPlan(own, seed, certain_only=unconfirmed)
     memory = context.control_memory

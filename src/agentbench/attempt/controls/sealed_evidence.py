@@ -6,13 +6,13 @@ at the same task. So the evidence is the sealed run's own report, with the findi
 
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace as replace_case
 
 from msgspec.structs import replace
 
 from agentbench.integrity.records import SealedMismatch
-from agentbench.integrity.sealing.plan import JudgedSeal, SealedPlan
+from agentbench.integrity.sealing.plan import JudgedSeal
 from agentbench.scoring.evidence import CaseOutcome, NodeId, PytestOutcome
 from agentbench.test_runs.model import CaseResult, PytestSummary
 from agentbench.test_runs.runner import TestRun
@@ -23,17 +23,21 @@ _NOT_JUDGED = "not judged: other tests gave wrong values without their expected 
 
 
 def sealed_report(
-    run: TestRun, plan: SealedPlan, judged: JudgedSeal, *, fixed: Collection[NodeId]
+    run: TestRun,
+    renamed: Mapping[NodeId, NodeId],
+    judged: JudgedSeal,
+    *,
+    fixed: Collection[NodeId],
 ) -> TestRun:
     """The sealed run as a run of the hidden tests, in which tests with wrong values have failed.
 
     Args:
         run: The sealed run.
-        plan: Its files, and the tests' own ids.
+        renamed: The ids that tests have in it, by their own ids.
         judged: The findings of the host.
         fixed: The tests that the task requires to be fixed.
     """
-    original = {new: old for old, new in plan.renamed.items()}
+    original = {new: old for old, new in renamed.items()}
     mismatches: dict[NodeId, SealedMismatch] = {}
     for one in judged.mismatches:
         mismatches.setdefault(one.node_id, one)

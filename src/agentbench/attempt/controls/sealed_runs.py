@@ -18,6 +18,12 @@ from agentbench.integrity.sealing.inheritance import Inheritance, inherited_test
 from agentbench.integrity.sealing.isolation import Comparison, comparing_server, isolated
 from agentbench.integrity.sealing.memory import ReferenceRun, SealedReference, reference_run
 from agentbench.integrity.sealing.plan import JudgedSeal, SealedOutcome, SealedPlan
+from agentbench.integrity.sealing.regressions import (
+    confirmed,
+    draw_sample,
+    is_as_before,
+    judge_sample,
+)
 from agentbench.scoring import expectation
 from agentbench.scoring.evidence import CaseOutcome, Evidence, NodeId
 from agentbench.test_runs.runner import TestRun
@@ -39,6 +45,8 @@ class SealedResult:
     """The report of code that gave wrong values, which must not see the right ones; None: the
     final test decides."""
     useless: str | None = None  # why there was no run
+    uncontrolled: Mapping[str, str] = field(default_factory=dict)
+    """Files of pass-to-pass tests of which none is controlled, and why."""
 
     def proves(self, tests: Collection[NodeId]) -> bool:
         """Whether the code has given all values that these tests expect."""
@@ -97,15 +105,17 @@ class _SealedRuns:
         recordings = self._outcomes[-1].recordings
         report = None
         if judged.mismatches and self._reference.runs:  # the reference shows that the seal is right
-            report = sealed_report(last, self._plan, judged, fixed=self.tests.fixed)
+            report = sealed_report(last, self._renamed, judged, fixed=self.tests.fixed)
         return SealedResult(
             judged=judged,
             report=report,
+            uncontrolled=self._reference.regressions.uncontrolled,
             record=SealedRun(
                 tries=len(self._outcomes),
                 ending=last.command.ending,
                 tests=sum(bool(recordings.get(test)) for test in self.tests.fixed),
                 values=judged.values,
+                regressions=len(self._reference.regressions.base.passed),
                 mismatches=judged.mismatches,
             ),
         )
@@ -131,6 +141,7 @@ class _SealedRuns:
                 made._recall(memory.recall(seal))
                 if made._reference.base is None:
                     made._run_known_code()
+                    made._sample_regressions()
         return made
 
     def _planned(self, known: SealedReference, *, observes: bool = False) -> SealedPlan:
@@ -150,9 +161,14 @@ class _SealedRuns:
             return "the reference solution passes no test without its expected values"
         return None
 
+    @property
+    def _renamed(self) -> dict[NodeId, NodeId]:
+        return {**self._plan.renamed, **self._reference.regressions.renamed}
+
     def _run_once(self) -> TestRun:
         lock = self._context.judging_lock(shared=True)
-        run = self.runs.rewritten(self._plan.files, lock, timeout_factor=1)
+        files = {**self._plan.files, **self._reference.regressions.sealed_files}
+        run = self.runs.rewritten(files, lock, timeout_factor=1)
         self._outcomes.append(self._outcome(run))
         return run
 
@@ -186,6 +202,16 @@ class _SealedRuns:
         self._plan = self._planned(known)
         self._remember(known.model_copy(update={"base": differences}))
 
+    def _sample_regressions(self) -> None:
+        """Draw the pass-to-pass tests that are controlled in files without a test to fix."""
+        sample = draw_sample(self.tests.elsewhere, self.runs.content, self.seed)
+        if sample.files:
+            known = self._reference.model_copy(update={"regressions": sample})
+            self._reference = known
+            run = self.runs.of_base().rewritten(sample.sealed_files, None, timeout_factor=1)
+            sample = isolated(confirmed, sample, self._outcome(run))
+        self._remember(self._reference.model_copy(update={"regressions": sample}))
+
     def _remember(self, known: SealedReference) -> None:
         self._reference = known
         self._context.sealed_memory.remember(known)
@@ -214,7 +240,16 @@ class _SealedRuns:
         """The result of the only run, or of all further ones, in which each test has to agree."""
         recorded = self._outcomes[1:] or self._outcomes, self._reference
         judged = compare(*recorded) if compare else isolated(self._plan.judge_all, *recorded)
-        mismatches = {(m.node_id, m.line): m for each in judged for m in each.mismatches}
+        others, sample = list[JudgedSeal](), self._reference.regressions
+        if not all(is_as_before(sample, outcome) for outcome in recorded[0]):
+            others = isolated(judge_sample, sample, recorded[0])
+        must_pass = frozenset((*self.tests.fixed, *self.tests.passing, *self.tests.elsewhere))
+        mismatches = {
+            (m.node_id, m.line): m
+            for each in (*judged, *others)
+            for m in each.mismatches
+            if m.node_id in must_pass  # in this attempt's baseline, too
+        }
         unsealed = {
             test: self._plan.explained(test, why)
             for each in judged
@@ -225,11 +260,11 @@ class _SealedRuns:
             sealed=frozenset.intersection(*(each.sealed for each in judged)),
             unsealed=unsealed,
             values=judged[-1].values,
-            has_wrong_value=any(each.has_wrong_value for each in judged),
+            has_wrong_value=any(each.has_wrong_value for each in (*judged, *others)),
         )
 
     def _outcome(self, run: TestRun) -> SealedOutcome:
-        original = {new: old for old, new in self._plan.renamed.items()}
+        original = {new: old for old, new in self._renamed.items()}
         passed = expectation.passed_tests(Evidence(report=run.facts))
         recordings = read_recordings(run.recordings.encode())
         return SealedOutcome(

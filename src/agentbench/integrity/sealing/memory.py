@@ -54,6 +54,38 @@ class BaseDifference(Schema):
     stays: str | None = None  # why its text shows a value that only the solution gives
 
 
+class SampledFile(Schema):
+    """A file of pass-to-pass tests in which a random sample of them is sealed."""
+
+    source: str  # the file with no other tests than the drawn ones
+    drawn: tuple[NodeId, ...]
+    sealed: str  # the whole file, with the drawn tests sealed that can be
+    renamed: dict[NodeId, NodeId]
+    tests: tuple[NodeId, ...]
+    """The drawn tests that are controlled."""
+
+
+class RegressionSample(Schema):
+    """The pass-to-pass tests of a task that are controlled in files without a test to fix."""
+
+    seed: int = 0
+    files: dict[str, SampledFile] = Field(default_factory=dict)
+    base: ReferenceRun = ReferenceRun()
+    """The recordings of the code without a fix, which are right by definition."""
+    uncontrolled: dict[str, str] = Field(default_factory=dict)
+    """The other files, and why none of their tests is controlled."""
+
+    @property
+    def sealed_files(self) -> dict[str, bytes]:
+        """The files that a sealed run writes."""
+        return {file: sampled.sealed.encode() for file, sampled in self.files.items()}
+
+    @property
+    def renamed(self) -> dict[NodeId, NodeId]:
+        """The node ids of the sealed files, by the tests' own ids."""
+        return {old: new for one in self.files.values() for old, new in one.renamed.items()}
+
+
 class SealedReference(ChecksummedDocument):
     """The runs of the reference solution under one seal."""
 
@@ -66,6 +98,7 @@ class SealedReference(ChecksummedDocument):
     runs: tuple[ReferenceRun, ...] = ()
     base: dict[NodeId, BaseDifference] | None = None
     """What the tests to fix show of the code without a fix; null: it was not run."""
+    regressions: RegressionSample = RegressionSample()
 
     def with_run(self, run: ReferenceRun) -> "SealedReference":
         """A copy with one more run, without what it only observed."""

@@ -69,6 +69,7 @@ class JudgedSeal(Struct, frozen=True, kw_only=True):
 
     mismatches: tuple[SealedMismatch, ...]
     sealed: frozenset[NodeId]  # the tests that are fully controlled
+    agreed: frozenset[NodeId] = frozenset()  # the tests with right values, however telling
     unsealed: Mapping[NodeId, str]  # the others, and why
     values: int  # the compared recordings
     has_wrong_value: bool = False
@@ -167,6 +168,12 @@ class SealedPlan:
     def _listed(self) -> tuple[NodeId, ...]:
         return (*self._tests.fixed, *self._tests.passing)
 
+    @property
+    def readable(self) -> dict[NodeId, SealedFunction]:
+        """The tests whose assertions can all be read, if every passing run reaches one of them."""
+        found = self._function.items()
+        return {test: one for test, (_, one) in found if one.unsealed is None and one.certain}
+
     def digest(self, solution: bytes) -> str:
         """A name of the seal; recordings of equal seals can be compared.
 
@@ -229,6 +236,7 @@ class SealedPlan:
         return JudgedSeal(
             mismatches=tuple(mismatches),
             sealed=frozenset(agreed).difference(unsealed),
+            agreed=frozenset(agreed),
             unsealed=unsealed,
             values=values,
             has_wrong_value=has_wrong_value,
