@@ -216,7 +216,7 @@ class _StatementReader(Struct, frozen=True, kw_only=True):
         may_be_changed: bool = False,
     ) -> bool:
         """Whether the project may have computed a value, or may have changed it if it got it."""
-        known = self.names.standard | self.names.foreign | STANDARD_MODULES
+        known = self.names.standard | self.names.foreign | STANDARD_MODULES | {"__file__"}
         for name in {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - visited:
             given = self.given.get(name)
             if given is None and name not in known and not hasattr(builtins, name):
@@ -451,7 +451,7 @@ def _text_of(value: object) -> Iterator[str | float]:
         case bool() | None:
             pass
         case int() | float():
-            if abs(value) > _FEW:
+            if abs(value) > _FEW or value % 1:
                 yield value
         case bytes():
             yield value.decode("latin-1")
