@@ -14,6 +14,7 @@ from agentbench.integrity.sealing.canonical import (
     Leaf,
     Unreadable,
     digest_of,
+    shown,
 )
 from agentbench.integrity.sealing.expected_trees import (
     Anything,
@@ -135,7 +136,8 @@ def _equal_groups(left: Group, right: Group) -> Agreement:
         is_same_kind = left.kind == right.kind or "call" in kinds
         return _equal_sequences(left.items, right.items) if is_same_kind else Agreement.NO
     if left.kind == "function" and left == right:
-        return Agreement.UNKNOWN if "<" in str(left.items) else Agreement.YES  # <lambda>
+        is_local = any(isinstance(i, Leaf) and "<" in shown(i) for i in left.items)  # <lambda>
+        return Agreement.UNKNOWN if is_local else Agreement.YES
     return _equal_plain(left, right)
 
 

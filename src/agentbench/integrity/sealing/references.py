@@ -117,10 +117,10 @@ def _same_plain(actual: CanonicalValue, reference: CanonicalValue) -> bool:
         return False
     if not (isinstance(one, float) and isinstance(other, float | int | Decimal | Fraction)):
         return False
-    is_nan = one != one and other != other
     try:
+        is_nan = one != one and other != other
         return is_nan or math.isclose(one, other, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
-    except (ValueError, OverflowError):  # no float can hold the other number
+    except (ValueError, ArithmeticError):  # no float holds the other number; a signalling NaN
         return False
 
 
