@@ -170,6 +170,11 @@ def _identical(left: Side, right: Side) -> Agreement:
 
 def _contained(member: Side, container: Side) -> Agreement:
     match container:
+        case Instance(types=(name, *_), base=Group(items=calls, rest=None)) if (
+            last_part(name) == "_CallList" and (part := _list_items(member)) is not None
+        ):  # of a mock: the calls in a list follow each other
+            windows = (calls[at : at + len(part)] for at in range(len(calls) - len(part) + 1))
+            return _any([every(map(_equal_operands, part, window)) for window in windows])
         case Instance():
             shapes = (Group("dict", ()), Group("list", ()), member)
             found = (like(container, s) for s in shapes if isinstance(s, CanonicalValue))
@@ -193,6 +198,11 @@ def _contained(member: Side, container: Side) -> Agreement:
             return _any([_equal_operands(member, part) for part in parts])
         case _:
             return Agreement.UNKNOWN
+
+
+def _list_items(side: Side) -> Sequence[Side] | None:
+    is_list = isinstance(side, Group | Container) and side.kind == "list"
+    return side.items if is_list else None
 
 
 def _ordered(
