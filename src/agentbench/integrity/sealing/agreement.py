@@ -201,8 +201,7 @@ def _contained(member: Side, container: Side) -> Agreement:
 
 
 def _list_items(side: Side) -> Sequence[Side] | None:
-    is_list = isinstance(side, Group | Container) and side.kind == "list"
-    return side.items if is_list else None
+    return side.items if isinstance(side, Group | Container) and side.kind == "list" else None
 
 
 def _ordered(

@@ -46,7 +46,7 @@ from agentbench.python_source.constants import Names, evaluate
 from agentbench.python_source.python_syntax import name_of
 
 _STRONG, _WEAK = 8, 1
-_NO_ARGUMENTS = ((), {})  # of a mock's call
+_NO_ARGUMENTS: object = ((), {})  # of a mock's call
 _TELLING = 4  # characters; most pages have shorter texts
 _BOUNDS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _OUTCOMES = {"exit": "Exit", "fail": "Failed", "skip": "Skipped", "xfail": "XFailed"}

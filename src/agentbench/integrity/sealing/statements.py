@@ -315,7 +315,9 @@ class StatementReader(Struct, frozen=True, kw_only=True):
             is_unordered = "any_order" in given and evaluate(given["any_order"]) is not False
             sides = [given.get("calls", ast.List([], ast.Load())), found]
             return [read.compared(sides, [ast.In], unordered=is_unordered)]
-        keys = [None if k.arg is None else ast.Constant(k.arg) for k in call.keywords]
+        keys: list[ast.expr | None] = [
+            None if k.arg is None else ast.Constant(k.arg) for k in call.keywords
+        ]
         named = ast.Dict(keys=keys, values=[keyword.value for keyword in call.keywords])
         expected = ast.Tuple([ast.Tuple(call.args, ast.Load()), named], ast.Load())
         if "_any_" in name:
