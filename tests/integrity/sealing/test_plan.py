@@ -14,7 +14,14 @@ from msgspec.structs import replace
 
 import agentbench
 from agentbench.integrity.control_plan import ControlledTests
-from agentbench.integrity.sealing.canonical import Group, Instance, Leaf, Recording, of_python
+from agentbench.integrity.sealing.canonical import (
+    Group,
+    Instance,
+    Leaf,
+    Recording,
+    Unreadable,
+    of_python,
+)
 from agentbench.integrity.sealing.memory import SealedMemory, SealedReference, reference_run
 from agentbench.integrity.sealing.plan import SealedOutcome, SealedPlan
 from agentbench.scoring.evidence import NodeId
@@ -723,3 +730,12 @@ def test_a_value_that_a_right_fix_may_give_is_not_wrong(assertion, found, refere
     reference = referenced(*(outcome({"test_it": [values(1, each)]}) for each in references))
     judged = planned.judge(outcome({"test_it": [values(1, found)]}), reference)
     assert judged.differing == frozenset()
+
+
+def test_the_reference_names_the_properties_that_are_read_of_an_agents_objects():
+    inner = Instance("subclass", ("shop.B",), public=(("cents", Leaf("int", 1)),))
+    own = Instance(
+        "object", ("shop.A",), public=(("size", Group("list", (inner,))), ("slow", Unreadable()))
+    )
+    run = outcome({"test_it": [Recording(1, (own,)), values(2, ["object", "text"])]})
+    assert referenced(run).public_names == {"size", "cents"}
