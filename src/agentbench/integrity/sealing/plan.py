@@ -545,6 +545,7 @@ def _verdict(
         and ast.Eq in check.ops
         and any(True for _ in evaluator.site.removed)
     )
+    # Right fixes may give other patterns, bounds and objects than the reference solution.
     must_be_equal |= (
         evaluator.demands_equality and bool(same_time) and is_wrong_value(ours, same_time)
     )
