@@ -131,8 +131,8 @@ def test_no_comparison_is_repeated_after_another_one_ended_the_process(tmp_path)
 
 
 def test_hostile_recordings_are_compared_within_the_limits():
-    compared = sum(found.values for found, _ in executions(range(12)))
-    assert compared > 300
+    compared = sum(found.values for found, _ in executions(range(6)))
+    assert compared > 200
 
 
 def test_a_token_with_a_huge_number_names_no_expected_value():
