@@ -68,6 +68,15 @@ def name_of(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else ""
 
 
+def dotted_name(node: ast.AST) -> str:
+    """The dotted name in an expression; empty for another expression."""
+    match node:
+        case ast.Attribute(value=owner, attr=name):
+            return f"{found}.{name}" if (found := dotted_name(owner)) else ""
+        case _:
+            return name_of(node)
+
+
 def variables_in(node: ast.AST) -> list[str]:
     """The name of every variable in an expression, as often as it is there."""
     return [child.id for child in ast.walk(node) if isinstance(child, ast.Name)]

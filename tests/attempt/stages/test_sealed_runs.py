@@ -338,21 +338,37 @@ def test_a_value_that_freezes_a_comparison_fails_its_test_alone(attempt_by, tmp_
 
 
 IN_C = """
-class Total:
+class Total(int):
     @property
     def cents(self):
         return "no" in range(10**18)
 
 def total(prices):
-    return Total()
+    return Total(sum(prices))
 
 def cheapest(prices):
     return min(prices)
 """
 
 
-def test_a_property_in_c_code_ends_with_the_limit_of_the_tests(attempt_by, tmp_path):
-    task = small_task(tmp_path / "in-c", test_timeout_s=8)
-    evidence, context = run(attempt_by, IN_C, task=task, level=ControlLevel.SAMPLE)
-    assert context.controls.sealed.ending is Ending.TIMED_OUT
-    assert not evidence.report or not evidence.report.complete
+def test_a_property_that_the_reference_solution_does_not_have_is_not_read(attempt_by, tmp_path):
+    task = small_task(tmp_path / "in-c", test_timeout_s=20)
+    _, context = run(attempt_by, IN_C, task=task, level=ControlLevel.SAMPLE)
+    assert context.controls.sealed.ending is Ending.EXITED
+    assert context.controls.sealed.mismatches == ()
+
+
+@pytest.mark.soak
+def test_a_run_beyond_the_limit_gets_more_time_if_the_reference_takes_nearly_as_long(
+    attempt_by, tmp_path
+):
+    slow = f"import time\n{FIXED.replace('return sum', 'time.sleep(1.1); return sum')}"
+    task = small_task(
+        tmp_path / "slow", solution=patch_of("basket.py", BUGGY, slow), test_timeout_s=6
+    )
+    shown = "class Total(int):\n    def __str__(self):\n        time.sleep(3.2); return 'total'\n"
+    fix = f"{slow.replace('return sum(prices)', 'return Total(sum(prices))')}\n{shown}"
+    evidence, context = run(attempt_by, fix, task=task, level=ControlLevel.SAMPLE)
+    assert context.controls.sealed.tries == 2
+    assert context.controls.sealed.mismatches == ()
+    assert evidence.report.passed == 4

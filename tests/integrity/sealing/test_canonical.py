@@ -426,3 +426,19 @@ def test_a_mapping_keeps_its_keys_and_the_values_that_fit():
     assert digest_of(found) == digest_of(
         of_python({"deep": deep, "flat": 5, "next": {"deep": deep, "flat": 6}})
     )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Group("decimal", (Leaf("str", "NaN12"),)),
+        Group("function", (Leaf("int", 1 << 20_000),)),
+        Group("time", (Leaf("int", 1),)),
+        Instance("enum", ("shop.Cause",), public=(("name", Leaf("int", 1 << 20_000)),)),
+    ],
+    ids=lambda value: value.kind,
+)
+def test_a_malformed_value_is_compared_and_shown_without_an_error(value):
+    assert equal(value, value) in Agreement
+    assert len(digest_of(value)) == 64
+    assert shown(value)

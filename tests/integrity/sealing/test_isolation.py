@@ -10,6 +10,7 @@ import pytest
 from agentbench.integrity.sealing.canonical import Group, Leaf, Recording, of_python
 from agentbench.integrity.sealing.isolation import ComparisonLimits, Incomparable, isolated
 from agentbench.integrity.sealing.memory import SealedReference
+from tests.integrity.sealing.hostile_recordings import executions
 from tests.integrity.sealing.test_plan import outcome, plan, referenced, values
 
 QUICK = ComparisonLimits(one_seconds=0.3)
@@ -61,6 +62,7 @@ ENDLESS = of_python(range(10**18))
         ("(1, 2) in parse('a')", of_python(range(-(10**20), 10**20))),
         ("'pear' in parse('a')", of_python(range(0, 10**30, 7))),
         ("None not in parse('a')", ENDLESS),
+        ("re.search('(a+)+(a+)+$', parse('a'))", of_python("a" * 40 + "b")),
     ],
 )
 def test_a_comparison_that_never_ends_counts_against_its_value_alone(condition, value):
@@ -105,6 +107,32 @@ def test_no_further_value_is_compared_when_all_the_time_is_used_up():
     result = judged("parse('a') == 61", of_python(61), limits=limits)
     assert len(result.mismatches) == 3
     assert result.mismatches[0].actual == "the time for all comparisons was used up"
+
+
+class Slow:
+    """Comparisons that take long, one after the other; the last ones end their processes."""
+
+    def __init__(self, log):
+        self.log = log
+
+    def __call__(self, at):
+        def compare():
+            with self.log.open("a") as log:
+                log.write(f"{at}\n")
+            return at if at < 2 else os.kill(os.getpid(), signal.SIGSEGV)
+
+        return compare
+
+
+def test_no_comparison_is_repeated_after_another_one_ended_the_process(tmp_path):
+    log = tmp_path / "log"
+    assert isolated(_compare_in_turn, Slow(log))[:2] == [0, 1]
+    assert log.read_text().split() == ["0", "1", "2", "3"]
+
+
+def test_hostile_recordings_are_compared_within_the_limits():
+    compared = sum(found.values for found, _ in executions(range(6)))
+    assert compared > 200
 
 
 def test_a_token_with_a_huge_number_names_no_expected_value():

@@ -1,22 +1,32 @@
 """What the recordings of a sealed run show, with and without those of the reference solution."""
 
 import ast
+import operator
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 from textwrap import dedent
+from unittest import mock
 
 import pytest
 from msgspec.structs import replace
 
 import agentbench
 from agentbench.integrity.control_plan import ControlledTests
-from agentbench.integrity.sealing.canonical import Group, Instance, Leaf, Recording, of_python
+from agentbench.integrity.sealing.canonical import (
+    Group,
+    Instance,
+    Leaf,
+    Recording,
+    Unreadable,
+    of_python,
+)
 from agentbench.integrity.sealing.inheritance import Inheritance
 from agentbench.integrity.sealing.memory import SealedMemory, SealedReference, reference_run
 from agentbench.integrity.sealing.plan import SealedOutcome, SealedPlan
 from agentbench.scoring.evidence import NodeId
+from tests.integrity.sealing.recorded import recorded
 
 
 def plan(body: str, *tests: str, reference: SealedReference | None = None) -> SealedPlan:
@@ -662,3 +672,114 @@ def test_the_line_of_an_inherited_test_is_not_looked_up_in_another_file():
     tests = ControlledTests(files=files, fixed=(IT,), passing=())
     planned = SealedPlan(tests, 1, SealedReference(), inherited)
     assert planned.explained(IT, "line 4: it stays") == "line 4: it stays"
+
+
+MOCKED = """
+    from unittest import mock
+
+    def test_it():
+        sender = mock.Mock()
+        pool(sender)
+        sender.{}
+"""
+
+
+@pytest.mark.parametrize(
+    ("assertion", "attribute"),
+    [
+        ("assert_has_calls([mock.call.send(61), mock.call.close()])", "mock_calls"),
+        ("assert_has_calls([mock.call.close(), mock.call.send(61)], any_order=True)", "mock_calls"),
+        ("send.assert_any_call(61)", "send.call_args_list"),
+        ("send.assert_called_with(61)", "send.call_args"),
+    ],
+)
+def test_the_calls_of_a_mock_are_compared_with_the_expected_ones(assertion, attribute):
+    judge = plan(MOCKED.format(assertion)).judge
+
+    def found(*calls: str) -> SealedOutcome:
+        sender = mock.Mock()
+        for call in calls:
+            eval(f"sender.{call}")
+        value = recorded(operator.attrgetter(attribute)(sender))
+        return outcome({"test_it": [Recording(1, (value,))]})
+
+    right = found("send(5)", "send(61)", "close()")
+    assert judge(right, referenced(right)).sealed == {IT}
+    assert judge(right, SealedReference()).sealed == {IT}
+    for wrong in (found("send(5)", "close()"), found("sent(61)", "send(60)", "close()")):
+        assert judge(wrong, referenced(right)).differing == {IT}
+        assert judge(wrong, SealedReference()).differing == {IT}
+
+
+def test_the_order_of_a_mocks_calls_counts_unless_the_test_ignores_it():
+    calls = mock.Mock()
+    calls.close(), calls.send(61), calls.open(), calls.send(61)
+    found = outcome({"test_it": [Recording(1, (recorded(calls.mock_calls),))]})
+    for expected, is_right in (
+        ("[mock.call.send(61), mock.call.close()]", False),
+        ("[mock.call.close(), mock.call.open()]", False),
+        ("[mock.call.send(61), mock.call.close()], any_order=True", True),
+        ("[mock.call.close(), mock.call.close()], any_order=True", False),
+        ("[mock.call.send(61), mock.call.send(61)], any_order=True", True),
+    ):
+        planned = plan(MOCKED.format(f"assert_has_calls({expected})"))
+        assert bool(planned.judge(found, SealedReference()).mismatches) is not is_right
+
+
+def test_a_mock_that_gets_a_computed_argument_proves_nothing():
+    planned = plan(MOCKED.format("assert_called_with(parse('a'), 6)"))
+
+    def found(called: int, expected: int) -> SealedOutcome:
+        values_ = mock.call(called, 6), ((expected, 6), {})
+        return outcome({"test_it": [Recording(1, tuple(map(recorded, values_)))]})
+
+    reference = referenced(found(61, 61))
+    right = planned.judge(found(61, 61), reference)
+    assert right.unsealed == {IT: "line 9: its values are few enough to be guessed"}
+    assert planned.judge(found(61, 62), reference).differing == {IT}
+
+
+@pytest.mark.parametrize(
+    ("assertion", "right", "wrong", "also_right"),
+    [
+        ("assert_results_equal(parse('a'), 61)", 61, 62, 61),
+        ("assert_golden(parse('a'))", "one\ntwo", "one\nthree", "one\n two\n"),
+        ("assert_tables_equal(parse('a'))", [1, "b"], [1, "c"], ["b", 1]),
+        ("assert_golden(parse('a'))", {"k": True}, {"k": False}, {"k": True}),
+    ],
+)
+def test_a_stable_plain_value_unlike_the_references_is_wrong(assertion, right, wrong, also_right):
+    body = f"from tests.tools import *\ndef test_it():\n    {assertion}\n"
+    planned = plan(body)
+    reference = referenced(*[outcome({"test_it": [values(1, right)]})] * 2)
+    assert planned.judge(outcome({"test_it": [values(1, wrong)]}), reference).differing == {IT}
+    other = planned.judge(outcome({"test_it": [values(1, also_right)]}), reference)
+    assert other.mismatches == ()
+    opaque = outcome({"test_it": [Recording(1, (Instance("object", ("shop.Any",)),))]})
+    assert planned.judge(opaque, reference).differing == {IT}
+
+
+@pytest.mark.parametrize(
+    ("assertion", "found", "references"),
+    [
+        ("assert_valid(parse('a'))", 62, [61, 61]),
+        ("assert_almost_equal_text(parse('a'))", "b", ["a", "a"]),
+        ("assert_results_equal(parse('a'))", 1.5, [1.4, 1.4]),
+        ("assert_results_equal(parse('a'))", [1, 1.5], [[1, 1.4], [1, 1.4]]),
+        ("assert_results_equal(parse('a'))", 62, [61, 60]),
+    ],
+)
+def test_a_value_that_a_right_fix_may_give_is_not_wrong(assertion, found, references):
+    planned = plan(f"from tests.tools import *\ndef test_it():\n    {assertion}\n")
+    reference = referenced(*(outcome({"test_it": [values(1, each)]}) for each in references))
+    judged = planned.judge(outcome({"test_it": [values(1, found)]}), reference)
+    assert judged.differing == frozenset()
+
+
+def test_the_reference_names_the_properties_that_are_read_of_an_agents_objects():
+    inner = Instance("subclass", ("shop.B",), public=(("cents", Leaf("int", 1)),))
+    own = Instance(
+        "object", ("shop.A",), public=(("size", Group("list", (inner,))), ("slow", Unreadable()))
+    )
+    run = outcome({"test_it": [Recording(1, (own,)), values(2, ["object", "text"])]})
+    assert referenced(run).public_names == {"size", "cents"}

@@ -4,6 +4,7 @@ import collections
 import dataclasses
 import enum
 import types
+from decimal import Decimal
 from unittest import mock
 
 import pytest
@@ -114,6 +115,7 @@ def test_every_value_is_the_same_as_itself(value):
         ({"a": 1}, {"b": 1}, False),
         ({Color.RED, 1}, {1, Color.RED}, True), (Text, Text, True), (5, None, False),
         (float("nan"), float("nan"), True),
+        (float("nan"), Decimal("sNaN"), False),
     ],
     ids=lambda value: type(value).__name__,  # texts of objects differ between processes
 )  # fmt: skip

@@ -287,13 +287,25 @@ def test_one_name_is_sent():
     send.assert_called_once_with("a", retries=mock.ANY)
 
 
+def test_names_are_sent_in_order():
+    post = mock.Mock()
+    kit.notify(post.send, ["a", "b"])
+    post.assert_has_calls([mock.call.send("a", retries=3), mock.call.send("b", retries=3)])
+    post.send.assert_any_call("b", retries=mock.ANY)
+
+
 def test_nothing_is_sent():
     with mock.patch.object(kit, "log") as log:
         kit.report({"nut": 0})
     log.warning.assert_called_once()
     assert log.warning.call_args[0][1] == "nut"
 """,
-        ids=("test_each_name_is_sent", "test_one_name_is_sent", "test_nothing_is_sent"),
+        ids=(
+            "test_each_name_is_sent",
+            "test_one_name_is_sent",
+            "test_names_are_sent_in_order",
+            "test_nothing_is_sent",
+        ),
     ),
     Style(
         name="logs",

@@ -5,10 +5,12 @@ import sys
 import pytest
 
 from agentbench.integrity.sealing.canonical import Leaf, Unreadable
+from agentbench.test_runs.mounted.agentbench_canonical_bounds import digest
 from tests.integrity.sealing.recorded import record
 
 CLASS = """
 import threading, time
+recorder._recorder.properties = None  # as for the reference solution
 
 class Matrix:
     {decorator}
@@ -120,3 +122,14 @@ def test_properties_are_not_read_in_another_thread(tmp_path):
     (value,) = recorded(program, tmp_path)[1]
     assert dict(value.public) == {"slow": Unreadable(), "quick": Unreadable()}
     assert value.disclosed("str") == Leaf("str", "m")
+
+
+def test_agents_code_is_asked_only_for_properties_with_known_names(tmp_path):
+    program = CLASS.format(decorator="@property", body="os._exit(3)")
+    program = program.replace("= None", "= recorder._recorder.properties")
+    known = [digest(["str", name]) for name in ("quick", "size")]
+    program = f"import os\n{program}recorder.value(1, Matrix())\n"
+    program += f"recorder.read_properties(*{known})\nrecorder.value(2, Matrix())\n"
+    values = recorded(program, tmp_path)
+    assert values[1][0].public == ()
+    assert values[2][0].public == (("quick", Leaf("int", 3)),)

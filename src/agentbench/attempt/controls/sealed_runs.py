@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.controls.sealed_evidence import sealed_report
-from agentbench.attempt.judged_tests import JudgedRuns, held
+from agentbench.attempt.judged_tests import JudgedRuns, held, judged_timeout
 from agentbench.integrity.control_plan import ControlledTests
 from agentbench.integrity.records import SealedRun
 from agentbench.integrity.sealing.canonical import read_recordings
@@ -24,13 +24,16 @@ from agentbench.integrity.sealing.regressions import (
     is_as_before,
     judge_sample,
 )
+from agentbench.integrity.sealing.statements import RECORDER
 from agentbench.scoring import expectation
-from agentbench.scoring.evidence import CaseOutcome, Evidence, NodeId
+from agentbench.scoring.evidence import CaseOutcome, Ending, Evidence, NodeId
+from agentbench.test_runs.mounted.agentbench_canonical_bounds import digest
 from agentbench.test_runs.runner import TestRun
 
 SEALED_REPORT = "sealed.json"
 _STABLE_RUNS = 2  # of the reference solution, before a mismatch counts
 _MOST_ROUNDS = 3  # to find out which conditions the sealed tests have to evaluate themselves
+_NEARLY = 3  # a fix may be slower than the reference solution, and the machine may be busy
 _FEW = 4  # one test that ends in an error, or a quarter of all, may be flaky
 _FURTHER_RUNS = 2
 
@@ -89,6 +92,8 @@ class _SealedRuns:
             return SealedResult(useless=useless)
         with Comparison(self._plan.judge_all) as compare:
             last = self._run_once()
+            if last.command.ending is Ending.TIMED_OUT and self._is_slow_task():
+                last = self._run_once(timeout_factor=2)
             judged = self._judge(compare)
         solution = self.runs.of_solution() if judged.mismatches else None
         while judged.mismatches and solution and len(self._reference.runs) < _STABLE_RUNS:
@@ -165,10 +170,15 @@ class _SealedRuns:
     def _renamed(self) -> dict[NodeId, NodeId]:
         return {**self._plan.renamed, **self._reference.regressions.renamed}
 
-    def _run_once(self) -> TestRun:
+    def _run_once(self, timeout_factor: int = 1) -> TestRun:
         lock = self._context.judging_lock(shared=True)
-        files = {**self._plan.files, **self._reference.regressions.sealed_files}
-        run = self.runs.rewritten(files, lock, timeout_factor=1)
+        # The digests tell code under test no name that it does not have. A line at the end of a
+        # file tells them, since the environment of all judged runs is the same.
+        digests = sorted(digest(["str", name]) for name in self._reference.public_names)
+        call = f"__import__({RECORDER!r}).read_properties(*{digests})\n".encode()
+        files = {file: content + call for file, content in self._plan.files.items()}
+        files |= self._reference.regressions.sealed_files
+        run = self.runs.rewritten(files, lock, timeout_factor=timeout_factor)
         self._outcomes.append(self._outcome(run))
         return run
 
@@ -234,7 +244,14 @@ class _SealedRuns:
     def _reference_run(self, runs: JudgedRuns) -> ReferenceRun:
         run = runs.rewritten(self._plan.files, None, timeout_factor=1)
         outcome = self._outcome(run)
-        return reference_run(outcome.passed, outcome.recordings)
+        seconds = run.command.duration.total_seconds()
+        return reference_run(outcome.passed, outcome.recordings, seconds)
+
+    def _is_slow_task(self) -> bool:
+        """Whether the reference solution nearly takes the time limit, with its recordings."""
+        longest = max((known.seconds for known in self._reference.runs), default=0.0)
+        limit = judged_timeout(self._context).total_seconds()
+        return longest > limit / _NEARLY
 
     def _judge(self, compare: Comparison[list[JudgedSeal]] | None = None) -> JudgedSeal:
         """The result of the only run, or of all further ones, in which each test has to agree."""

@@ -2,13 +2,9 @@
 
 import ast
 import builtins
-import json
 import operator
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
 
 from agentbench.integrity.sealing.canonical import (
     CanonicalValue,
@@ -41,14 +37,6 @@ _ALIASES = {"IOError": "OSError", "EnvironmentError": "OSError", "WindowsError":
 _AMBIGUOUS = ("error", "timeout", "herror", "gaierror")  # socket.error, struct.error, re.error
 _BUILT_IN = "builtins."
 _MOST_BASES = 2  # unrelated built-in exceptions that an honest exception inherits from
-_SHORT_TEXT = 2000  # fast for any pattern with one repetition
-_REPETITION = re.compile(r"[*+{]")
-_SEARCH = """
-import json, re, sys
-pattern, texts = json.load(sys.stdin)
-json.dump([re.search(pattern, text) is not None for text in texts], sys.stdout)
-"""
-_SEARCH_TIMEOUT = timedelta(seconds=10)
 
 
 def compare(
@@ -96,34 +84,21 @@ def truth(value: CanonicalValue) -> Agreement:
 
 
 def matches(pattern: str, text: str) -> Agreement:
-    """Whether a test's pattern is found in a text of the code under test.
-
-    UNKNOWN if the pattern is invalid or the search takes too long.
-    """
+    """Whether a test's pattern is found in a text; UNKNOWN if the pattern is invalid."""
     found = searched(pattern, [text])
     return Agreement.UNKNOWN if found is None else Agreement.of(found[0])
 
 
 def searched(pattern: str, texts: Sequence[str]) -> list[bool] | None:
-    """Whether a pattern is found in each text; None if it is invalid or takes too long."""
+    """Whether a pattern is found in each text; None if it is invalid.
+
+    A search may take forever; the caller is in a process that ends then.
+    """
     try:
         compiled = re.compile(pattern)
     except (re.error, RecursionError, OverflowError):
         return None
-    if sum(map(len, texts)) <= _SHORT_TEXT and len(_REPETITION.findall(pattern)) <= 1:
-        return [compiled.search(text) is not None for text in texts]
-    try:
-        search = subprocess.run(
-            [sys.executable, "-I", "-c", _SEARCH],
-            input=json.dumps([pattern, texts]),
-            text=True,
-            capture_output=True,
-            timeout=_SEARCH_TIMEOUT.total_seconds(),
-            check=True,
-        )
-    except (subprocess.TimeoutExpired, subprocess.CalledProcessError):
-        return None
-    return [bool(found) for found in json.loads(search.stdout)]
+    return [compiled.search(text) is not None for text in texts]
 
 
 def raised_as_expected(
@@ -195,6 +170,11 @@ def _identical(left: Side, right: Side) -> Agreement:
 
 def _contained(member: Side, container: Side) -> Agreement:
     match container:
+        case Instance(types=(name, *_), base=Group(items=calls, rest=None)) if (
+            last_part(name) == "_CallList" and (part := _list_items(member)) is not None
+        ):  # of a mock: the calls in a list follow each other
+            windows = (calls[at : at + len(part)] for at in range(len(calls) - len(part) + 1))
+            return _any([every(map(_equal_operands, part, window)) for window in windows])
         case Instance():
             shapes = (Group("dict", ()), Group("list", ()), member)
             found = (like(container, s) for s in shapes if isinstance(s, CanonicalValue))
@@ -218,6 +198,10 @@ def _contained(member: Side, container: Side) -> Agreement:
             return _any([_equal_operands(member, part) for part in parts])
         case _:
             return Agreement.UNKNOWN
+
+
+def _list_items(side: Side) -> Sequence[Side] | None:
+    return side.items if isinstance(side, Group | Container) and side.kind == "list" else None
 
 
 def _ordered(

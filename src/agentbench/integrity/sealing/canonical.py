@@ -299,8 +299,8 @@ def _shown_group(group: Group, limit: int) -> str:
 
 def _shown_instance(instance: Instance, limit: int) -> str:
     member = dict(instance.public).get("name")
-    if instance.kind == "enum" and isinstance(member, Leaf):
-        return f"{instance.name}.{member.value!s}"
+    if instance.kind == "enum" and isinstance(member, Leaf) and isinstance(member.value, str):
+        return f"{instance.name}.{member.value}"
     inner = instance.disclosed("str") if instance.kind == "exception" else instance.base
     if instance.kind in ("exception", "subclass"):
         return f"{instance.name}({'' if inner is None else _shown(inner, limit)})"

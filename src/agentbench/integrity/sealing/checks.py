@@ -97,6 +97,7 @@ class LikeReference(Struct, frozen=True, kw_only=True):
     """An assertion that the host cannot evaluate; its values must equal the reference's."""
 
     indices: tuple[int, ...]
+    is_equality: bool = False  # whether its name says that values must be equal
 
 
 Check: TypeAlias = (

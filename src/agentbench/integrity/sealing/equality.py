@@ -14,6 +14,7 @@ from agentbench.integrity.sealing.canonical import (
     Leaf,
     Unreadable,
     digest_of,
+    shown,
 )
 from agentbench.integrity.sealing.expected_trees import (
     Anything,
@@ -135,7 +136,8 @@ def _equal_groups(left: Group, right: Group) -> Agreement:
         is_same_kind = left.kind == right.kind or "call" in kinds
         return _equal_sequences(left.items, right.items) if is_same_kind else Agreement.NO
     if left.kind == "function" and left == right:
-        return Agreement.UNKNOWN if "<" in str(left.items) else Agreement.YES  # <lambda>
+        is_local = any(isinstance(i, Leaf) and "<" in shown(i) for i in left.items)  # <lambda>
+        return Agreement.UNKNOWN if is_local else Agreement.YES
     return _equal_plain(left, right)
 
 
@@ -218,7 +220,7 @@ def _equal_container(actual: CanonicalValue, expected: Container) -> Agreement:
         return Agreement.UNKNOWN
     families = (SETS, MAPPINGS, (expected.kind,))
     family = next(family for family in families if expected.kind in family)
-    if actual.kind not in family:
+    if actual.kind not in family and (actual.kind, expected.kind) != ("call", "tuple"):
         return Agreement.NO
     if expected.kind in (*SETS, *MAPPINGS):
         return _equal_unordered(actual.items, expected.items)
@@ -227,9 +229,11 @@ def _equal_container(actual: CanonicalValue, expected: Container) -> Agreement:
 
 def _equal_constructed(actual: CanonicalValue, expected: Constructed) -> Agreement:
     match actual:
-        case Group(kind="call", items=(Group(items=args), Group(items=pairs))):
-            if expected.name != "call":
-                return Agreement.UNKNOWN
+        case Group(kind="call", items=(*names, Group(items=args), Group(items=pairs))):
+            parts = [name.value if isinstance(name, Leaf) else None for name in names]
+            if expected.name.split(".", 1) != ["call", *parts]:
+                is_call = expected.name.partition(".")[0] == "call"
+                return Agreement.NO if is_call else Agreement.UNKNOWN
             keywords = tuple(
                 Container("pair", (Known(Leaf("str", name)), tree))
                 for name, tree in expected.keywords

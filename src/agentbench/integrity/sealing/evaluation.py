@@ -46,6 +46,7 @@ from agentbench.python_source.constants import Names, evaluate
 from agentbench.python_source.python_syntax import name_of
 
 _STRONG, _WEAK = 8, 1
+_NO_ARGUMENTS: object = ((), {})  # of a mock's call
 _TELLING = 4  # characters; most pages have shorter texts
 _BOUNDS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _OUTCOMES = {"exit": "Exit", "fail": "Failed", "skip": "Skipped", "xfail": "XFailed"}
@@ -113,6 +114,17 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
             found -= max(0, ceil(log2(max(1, _size(recording)) / max(1, longest))))
         return max(0, found)
 
+    @property
+    def demands_equality(self) -> bool:
+        """Whether a value that is not equal to the right one fails the assertion."""
+        match self.site.check:
+            case Comparison(ops=ops, negated=negated, is_computed=is_computed):
+                return not negated and not is_computed and set(ops) == {ast.Eq}
+            case LikeReference(is_equality=is_equality):
+                return is_equality
+            case _:
+                return False
+
     def lacks_text(self, recording: Recording) -> bool:
         """Whether an exception or a warning needs a text that is known only in the test's run."""
         check = self.site.check
@@ -154,7 +166,7 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
         if len(known) < len(sides):
             return Agreement.NO  # the recording lacks one
         found = every(
-            equal_in_any_order(left, right)
+            equal_in_any_order(left, right, is_part=op is ast.In)
             if check.unordered
             else agreement.compare(op, left, right)
             for op, left, right in zip(check.ops, known, known[1:], strict=False)
@@ -323,7 +335,7 @@ def _size(recording: Recording) -> int:
 
 
 def _strength_of_value(value: object) -> int:
-    if value is None or isinstance(value, bool):
+    if value is None or isinstance(value, bool) or value == _NO_ARGUMENTS:
         return _WEAK
     if isinstance(value, int) and abs(value) <= 1:
         return 2 * _WEAK

@@ -26,6 +26,7 @@ from agentbench.integrity.sealing.canonical import (
     of_python,
 )
 from agentbench.python_source import constants
+from agentbench.python_source.python_syntax import dotted_name
 
 _DEEPEST = 40
 _MOST_ITEMS = 20_000
@@ -146,7 +147,7 @@ class _Reader(Struct, frozen=True):
             case ast.Name(id=name) if name in _TYPES:
                 return Known(Group("class", (Leaf("str", f"builtins.{name}"),)))
             case ast.Attribute(value=owner, attr=name) if name.isupper():
-                class_name = _dotted(owner).rpartition(".")[2]
+                class_name = dotted_name(owner).rpartition(".")[2]
                 is_class = class_name[:1].isupper() and not class_name.isupper()
                 return EnumMember(class_name, name) if is_class else Unknown()
             case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
@@ -166,7 +167,8 @@ class _Reader(Struct, frozen=True):
                 return Unknown()
 
     def _call(self, node: ast.Call, depth: int) -> ExpectedTree:
-        name = _dotted(node.func).rpartition(".")[2]
+        parts = dotted_name(node.func).split(".")
+        name = parts[-1]
         has_stars = any(isinstance(argument, ast.Starred) for argument in node.args)
         if not name or has_stars or any(keyword.arg is None for keyword in node.keywords):
             return Unknown()
@@ -177,7 +179,9 @@ class _Reader(Struct, frozen=True):
         if name == "dict" and not positional:
             pairs = ((Known(of_python(key)), tree) for key, tree in keywords)
             return Container("dict", tuple(Container("pair", pair) for pair in pairs))
-        if name in _CONSTRUCTORS or not (name == "call" or name.lstrip("_")[:1].isupper()):
+        if "call" in parts:  # `mock.call.send(1)` is the call of an attribute
+            return Constructed(".".join(parts[parts.index("call") :]), positional, keywords)
+        if name in _CONSTRUCTORS or not name.lstrip("_")[:1].isupper():
             return Unknown()
         return Constructed(name, positional, keywords)
 
@@ -204,8 +208,8 @@ class _Reader(Struct, frozen=True):
                 return constant  # an ellipsis, an infinite float
             case ast.Name(id=name) if name in self.names:
                 return self.python(self.names[name], depth - 1)
-            case ast.Name() | ast.Attribute() if _dotted(node) in _CONSTANTS:
-                return _CONSTANTS[_dotted(node)]
+            case ast.Name() | ast.Attribute() if dotted_name(node) in _CONSTANTS:
+                return _CONSTANTS[dotted_name(node)]
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 number = self.python(operand, depth - 1)
                 if isinstance(number, int | float | complex | Decimal | Fraction | timedelta):
@@ -270,7 +274,7 @@ class _Reader(Struct, frozen=True):
         return style.format(*(self.python(each, depth) for each in arguments), **named)
 
     def _constructed(self, node: ast.Call, depth: int) -> object:
-        name = _dotted(node.func).rpartition(".")[2]
+        name = dotted_name(node.func).rpartition(".")[2]
         if name not in _CONSTRUCTORS or (name in _NEED_ARGUMENTS and not node.args):
             raise _NotConstantError
         positional = [self.python(argument, depth) for argument in node.args]
@@ -286,14 +290,3 @@ def _number_or_none(value: object) -> float | None:
     if value is None or isinstance(value, int | float | Decimal | Fraction):
         return None if value is None else float(value)
     raise _NotConstantError
-
-
-def _dotted(node: ast.expr) -> str:
-    """The dotted name in an expression, or "" if it is something else."""
-    match node:
-        case ast.Name(id=name):
-            return name
-        case ast.Attribute(value=owner, attr=name):
-            return f"{found}.{name}" if (found := _dotted(owner)) else ""
-        case _:
-            return ""

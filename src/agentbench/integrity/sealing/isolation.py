@@ -15,12 +15,13 @@ import resource
 import signal
 import socket
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from typing import Generic, NoReturn, Self, TypeVar
+from typing import Generic, NoReturn, Self, TypeVar, cast
 
 from msgspec import Struct, field
 
@@ -60,6 +61,8 @@ class ComparisonGuard(Struct, kw_only=True):
 
     limits: ComparisonLimits | None = None  # None: in a process whose end would be the harness's
     skipped: dict[int, str] = field(default_factory=dict)  # the comparisons that ended a process
+    finished: dict[int, object] = field(default_factory=dict)  # results of the processes before
+    log: io.FileIO | None = None  # for results, since they outlive the process
     deadline: float = float("inf")
     number: int = 0
     last: memoryview = field(default_factory=lambda: memoryview(bytearray(8)).cast("Q"))
@@ -70,19 +73,38 @@ class ComparisonGuard(Struct, kw_only=True):
         self.number += 1
         if (reason := self.skipped.get(self.number)) is not None:
             return Incomparable(reason)
-        if self.number > self.last[0]:  # not one that another process has already completed
-            if time.monotonic() > self.deadline:
-                return OUT_OF_TIME
-            self.last[0] = self.number
+        if self.number in self.finished:
+            return cast("T", self.finished[self.number])
+        if time.monotonic() > self.deadline:
+            return OUT_OF_TIME
+        self.last[0] = self.number
+        found: T | Incomparable
         if self.limits is not None:  # the default action of SIGPROF kills, also inside C code
             signal.setitimer(signal.ITIMER_PROF, self.limits.one_seconds)
         try:
-            return compare()
+            found = compare()
         except Exception as error:  # noqa: BLE001 - the value caused it, whatever it is
-            return Incomparable(f"{type(error).__name__}: {error}"[:_LONGEST_REASON])
+            found = Incomparable(f"{type(error).__name__}: {error}"[:_LONGEST_REASON])
         finally:
             if self.limits is not None:
                 signal.setitimer(signal.ITIMER_PROF, 0)
+        if self.log is not None:
+            self.log.write(pickle.dumps((self.number, found)))
+        return found
+
+    def read_log(self) -> None:
+        """Take over the results of a process that has ended, so that none is computed again.
+
+        Otherwise many slow comparisons would be repeated after each one that ends a process.
+        """
+        assert self.log is not None
+        self.log.seek(0)
+        content = io.BytesIO(self.log.read())
+        self.log.truncate(0)
+        with suppress(EOFError, pickle.UnpicklingError):  # the last one may be incomplete
+            while True:
+                number, found = pickle.load(content)
+                self.finished[number] = found
 
 
 @cache
@@ -216,6 +238,7 @@ def _answer_request(connection: socket.socket) -> None:
         limits=limits,
         deadline=time.monotonic() + limits.all_seconds,
         last=memoryview(mmap.mmap(-1, 8)).cast("Q"),
+        log=tempfile.TemporaryFile(buffering=0),  # noqa: SIM115 - it lives as long as the process
     )
     while True:
         process = os.fork()
@@ -225,7 +248,8 @@ def _answer_request(connection: socket.socket) -> None:
         code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
         if code >= 0:
             return
-        if guard.last[0] == 0 or guard.last[0] in guard.skipped:
+        guard.read_log()
+        if guard.last[0] == 0 or guard.last[0] in {*guard.skipped, *guard.finished}:
             how = f"a process ended by signal {-code} outside of a comparison"
             stream.write(pickle.dumps(_Failed(how)))
             stream.flush()

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from msgspec import Struct, field
 
 from agentbench.python_source.constants import NotConstant, evaluate, is_immutable
-from agentbench.python_source.python_syntax import name_of, variables_in
+from agentbench.python_source.python_syntax import dotted_name, name_of, variables_in
 from agentbench.python_source.scopes import NameScope
 
 NameKey: TypeAlias = tuple[str, str]
@@ -173,6 +173,10 @@ class LevelReader(Struct, kw_only=True):
     def _of_call(self, node: ast.Call) -> Level:
         name = name_of(node.func)
         arguments = self._highest([*node.args, *(keyword.value for keyword in node.keywords)])
+        root, *parts = dotted_name(node.func).split(".")
+        is_standard = root in self.names.standard and not self.names.key(root, self.owner)[0]
+        if is_standard and "call" in (root, *parts):  # `mock.call.send(1)` only describes a call
+            return arguments
         if isinstance(node.func, ast.Attribute) and name in _METHODS | _STANDARD:
             owner = self.level(node.func.value)
             inner = name_of(node.func.value)

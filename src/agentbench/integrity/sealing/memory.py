@@ -23,6 +23,7 @@ class ReferenceRun(Schema):
 
     passed: tuple[NodeId, ...] = ()
     recordings: dict[NodeId, tuple[JsonObject, ...]] = Field(default_factory=dict)
+    seconds: float = 0.0
 
     def recordings_of(self, node_id: NodeId) -> "tuple[Recording, ...]":
         """The recordings of one test."""
@@ -32,7 +33,9 @@ class ReferenceRun(Schema):
 
 
 def reference_run(
-    passed: frozenset[NodeId], recordings: "Mapping[NodeId, tuple[Recording, ...]]"
+    passed: frozenset[NodeId],
+    recordings: "Mapping[NodeId, tuple[Recording, ...]]",
+    seconds: float = 0.0,
 ) -> ReferenceRun:
     """A run to store."""
     from agentbench.integrity.sealing.recordings import recording_to_json
@@ -40,6 +43,7 @@ def reference_run(
     return ReferenceRun(
         passed=tuple(sorted(passed)),
         recordings={key: tuple(map(recording_to_json, r)) for key, r in recordings.items()},
+        seconds=seconds,
     )
 
 
@@ -99,6 +103,24 @@ class SealedReference(ChecksummedDocument):
     base: dict[NodeId, BaseDifference] | None = None
     """What the tests to fix show of the code without a fix; null: it was not run."""
     regressions: RegressionSample = RegressionSample()
+
+    @property
+    def public_names(self) -> frozenset[str]:
+        """The names of the public state of all recorded objects, except for unreadable parts."""
+        found = set[str]()
+        forms: list[object] = [one for run in self.runs for one in run.recordings.values()]
+        while forms:
+            match forms.pop():
+                case dict() as record:
+                    forms += record.values()
+                case ["object", _, _, _, list(public), *_] as form:
+                    found |= {str(name) for name, part in public if part != ["cut"]}
+                    forms += form
+                case [*parts]:
+                    forms += parts
+                case _:
+                    pass
+        return frozenset(found)
 
     def with_run(self, run: ReferenceRun) -> "SealedReference":
         """A copy with one more run, without what it only observed."""

@@ -12,7 +12,7 @@ from agentbench.integrity.sealing.expected_trees import Container, ExpectedTree,
 SEQUENCES = ("list", "tuple", "deque", "pair", "values")
 SETS = ("set", "frozenset", "keys")
 MAPPINGS = ("dict", "ordered")
-_ERRORS = (ValueError, TypeError, ArithmeticError)
+_ERRORS = (ValueError, TypeError, ArithmeticError, LookupError)
 
 
 class NotPlainError(ValueError):

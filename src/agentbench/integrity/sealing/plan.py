@@ -31,7 +31,12 @@ from agentbench.integrity.sealing.memory import (
 from agentbench.integrity.sealing.observation import what_stays
 from agentbench.integrity.sealing.pairs import is_expected
 from agentbench.integrity.sealing.recordings import agree as recording_agrees
-from agentbench.integrity.sealing.recordings import are_informative, is_broad, without_order
+from agentbench.integrity.sealing.recordings import (
+    are_informative,
+    is_broad,
+    is_wrong_value,
+    without_order,
+)
 from agentbench.integrity.sealing.seal import SealedFile, SealedFunction, SealSettings, seal_file
 from agentbench.python_source import functions
 from agentbench.python_source.functions import split_id
@@ -586,6 +591,10 @@ def _verdict(
         and not check.is_computed
         and ast.Eq in check.ops
         and any(True for _ in evaluator.site.removed)
+    )
+    # Right fixes may give other patterns, bounds and objects than the reference solution.
+    must_be_equal |= (
+        evaluator.demands_equality and bool(same_time) and is_wrong_value(ours, same_time)
     )
     return (Agreement.NO if must_be_equal else Agreement.UNKNOWN), True
 

@@ -21,7 +21,11 @@ from agentbench.integrity.sealing.canonical import (
 from agentbench.integrity.sealing.equality import Agreement
 from agentbench.integrity.sealing.expected_trees import Container, Known, Side
 from agentbench.integrity.sealing.plain_values import like
-from agentbench.integrity.sealing.references import is_informative, same_as_reference
+from agentbench.integrity.sealing.references import (
+    is_informative,
+    is_other_value,
+    same_as_reference,
+)
 
 _MORE_BASES = 4
 
@@ -78,12 +82,12 @@ def text_of(value: CanonicalValue) -> str | None:
             return None
 
 
-def equal_in_any_order(left: Side, right: Side) -> Agreement:
-    """Whether two sequences have equal elements, in any order."""
+def equal_in_any_order(left: Side, right: Side, *, is_part: bool = False) -> Agreement:
+    """Whether two sequences have equal elements, in any order; a part may lack some."""
     ours, theirs = _unordered(left), _unordered(right)
     if ours is None or theirs is None:
         return Agreement.UNKNOWN
-    if len(ours) != len(theirs):
+    if len(ours) > len(theirs) or (len(ours) < len(theirs) and not is_part):
         return Agreement.NO
     left_over = list(theirs)
     for one in ours:
@@ -117,6 +121,22 @@ def agree(recording: Recording, references: Sequence[Recording]) -> bool:
         same_as_reference(value, [other.values[at] for other in same])
         for at, value in enumerate(recording.values)
     ) and _events_agree(recording, same)
+
+
+def is_wrong_value(recording: Recording, references: Sequence[Recording]) -> bool:
+    """Whether a value of an equality differs from the reference's, and nothing else does.
+
+    If several differ, they may still be equal to each other in a right fix.
+    """
+    columns = [tuple(other.values) for other in references]
+    if any(len(column) != len(recording.values) for column in columns):
+        return False
+    differing = [
+        (value, known)
+        for value, *known in zip(recording.values, *columns, strict=True)
+        if digest_of(value) not in map(digest_of, known)
+    ]
+    return len(differing) == 1 and is_other_value(*differing[0])
 
 
 def are_informative(references: Sequence[Recording]) -> bool:

@@ -1,6 +1,7 @@
 """Reads the assertions of a function: statements, methods of unittest, and expected exceptions."""
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -26,7 +27,7 @@ from agentbench.integrity.sealing.checks import (
 from agentbench.integrity.sealing.conditions import ConditionReader
 from agentbench.python_source import python_syntax, scopes
 from agentbench.python_source.constants import evaluate
-from agentbench.python_source.python_syntax import name_of
+from agentbench.python_source.python_syntax import dotted_name, name_of
 from agentbench.python_source.scopes import RAISING
 
 _UNORDERED = frozenset(["assertCountEqual", "assertItemsEqual"])
@@ -35,10 +36,13 @@ _PAGES = {
     "assertNotContains": ("response", "text", "status_code", "msg_prefix", "html"),
 }
 _SINGLE: Mapping[str, type[ast.cmpop]] = {"assertIsNone": ast.Is, "assertIsNotNone": ast.IsNot}
-_CALLS_OF_MOCKS = frozenset([
-    "assert_called_with", "assert_called_once_with", "assert_awaited_with",
-    "assert_awaited_once_with"
-])  # fmt: skip
+_CALLS_OF_MOCKS = {
+    "assert_called_with": "call_args", "assert_called_once_with": "call_args",
+    "assert_awaited_with": "await_args", "assert_awaited_once_with": "await_args",
+    "assert_any_call": "call_args_list", "assert_any_await": "await_args_list",
+    "assert_has_calls": "mock_calls", "assert_has_awaits": "await_args_list",
+}  # fmt: skip
+"""Assertions of mocks, and the attributes with the calls that they look at."""
 _COUNTS_OF_MOCKS = {
     "assert_called_once": ("call_count", 1),
     "assert_not_called": ("call_count", 0),
@@ -56,8 +60,16 @@ _ORDERS = {
     "match_lines_random": LineOrder.ANY,
     "no_match_line": LineOrder.NOWHERE,
 }
-_HARMLESS = frozenset(["assertLogs", "assertNoLogs", "assertNumQueries", "assert_called"])
+_HARMLESS = frozenset([
+    "assertLogs", "assertNoLogs", "assertNumQueries", "assert_called", "assert_awaited"
+])  # fmt: skip
 """Assertions that stay, since they have no value that must be hidden."""
+_EQUAL = re.compile("equal|identical|golden|snapshot")
+_LENIENT = re.compile(
+    "almost|approx|close|near|ignor|like|similar|order|sort|element|item|any|not|unequal|less"
+    "|greater|len|size|shape|type|html|xml|json|url|sql"
+)
+"""Names of assertions that accept other values, too."""
 RECORDER = "agentbench_recorder"
 
 
@@ -144,7 +156,7 @@ class StatementReader(Struct, frozen=True, kw_only=True):
             return None
         if name in scopes.LINE_MATCHERS and isinstance(call.func, ast.Attribute):
             return self._output_lines(call, name, call.func.value)
-        if scopes.has_starred(arguments):
+        if scopes.has_starred(arguments) and name not in _CALLS_OF_MOCKS:
             return self._unknown(call) if name.startswith("assert") else None
         checks = self._known_method(call, name, arguments)
         if checks is not None:
@@ -294,24 +306,37 @@ class StatementReader(Struct, frozen=True, kw_only=True):
         if name in _COUNTS_OF_MOCKS:
             attr, count = _COUNTS_OF_MOCKS[name]
             return [read.compared([attribute(attr), ast.Constant(count)], [ast.Eq])]
-        if name not in _CALLS_OF_MOCKS or any(keyword.arg is None for keyword in call.keywords):
+        if name not in _CALLS_OF_MOCKS:
             return None
-        keys: list[ast.expr | None] = [ast.Constant(keyword.arg) for keyword in call.keywords]
+        found = attribute(_CALLS_OF_MOCKS[name])
+        if "_has_" in name:
+            given = dict(zip(("calls", "any_order"), call.args, strict=False))
+            given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+            is_unordered = "any_order" in given and evaluate(given["any_order"]) is not False
+            sides = [given.get("calls", ast.List([], ast.Load())), found]
+            return [read.compared(sides, [ast.In], unordered=is_unordered)]
+        keys: list[ast.expr | None] = [
+            None if k.arg is None else ast.Constant(k.arg) for k in call.keywords
+        ]
         named = ast.Dict(keys=keys, values=[keyword.value for keyword in call.keywords])
         expected = ast.Tuple([ast.Tuple(call.args, ast.Load()), named], ast.Load())
-        if not read.can_be_removed(expected):
-            return None
-        kind = "await" if "await" in name else "call"
-        checks = [read.compared([attribute(f"{kind}_args"), expected], [ast.Eq])]
+        if "_any_" in name:
+            return [read.compared([expected, found], [ast.In])]
+        checks = [read.compared([found, expected], [ast.Eq])]
         if "once" in name:
-            counted = [attribute(f"{kind}_count"), ast.Constant(1)]
+            counted = [
+                attribute(f"{'await' if 'await' in name else 'call'}_count"),
+                ast.Constant(1),
+            ]
             checks.append(read.compared(counted, [ast.Eq]))
         return checks
 
     def _unknown(self, call: ast.Call) -> SealedStatement:
-        """An assertion that the host does not know; its arguments must equal the reference's."""
+        """An assertion that the host does not know: its values must equal the reference's."""
         name = name_of(call.func)
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        if isinstance(call.func, ast.Attribute) and self._may_be_tested(call.func.value):
+            given.insert(0, call.func.value)
         if name in _COUNTS and isinstance(call.func, ast.Attribute):
             counted = self._counts(call, call.func.value, _COUNTS[name])
             if counted is not None:
@@ -323,11 +348,18 @@ class StatementReader(Struct, frozen=True, kw_only=True):
             for node in given
             if not self.conditions.can_be_removed(node)
         )
-        check = LikeReference(indices=tuple(range(len(recorded))))
+        is_equality = bool(_EQUAL.search(name.lower())) and not _LENIENT.search(name.lower())
+        check = LikeReference(indices=tuple(range(len(recorded))), is_equality=is_equality)
         return SealedStatement(
             checks=(SealedCheck(check=check, recorded=recorded),),
             unsealed=None if recorded else f"the host cannot evaluate {name}",
         )
+
+    def _may_be_tested(self, receiver: ast.expr) -> bool:
+        """Whether a method may assert something about its object: no test case, no module."""
+        dotted = dotted_name(receiver)
+        is_imported = dotted.partition(".")[0] in self.conditions.levels.names.imported
+        return dotted not in ("self", "cls") and not is_imported
 
 
 def recorder_call(name: str, *arguments: ast.expr | int) -> ast.Call:

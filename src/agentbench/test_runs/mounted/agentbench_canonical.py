@@ -29,9 +29,11 @@ from types import MemberDescriptorType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING or __name__.startswith("agentbench."):  # the host uses it, too
+    from agentbench.test_runs.mounted import agentbench_canonical_bounds as bounds
     from agentbench.test_runs.mounted import agentbench_canonical_readers as readers
     from agentbench.test_runs.mounted import agentbench_time_limits as time_limits
 else:
+    import agentbench_canonical_bounds as bounds
     import agentbench_canonical_readers as readers
     import agentbench_time_limits as time_limits
 
@@ -63,7 +65,10 @@ _MOST_NAMES = 4  # of one exception; a plausible one has many
 
 
 def canonical_form(
-    value: object, share: int = 1, limits: "time_limits.TimeLimits | None" = None
+    value: object,
+    share: int = 1,
+    limits: "time_limits.TimeLimits | None" = None,
+    properties: "frozenset[str] | None" = None,
 ) -> "Form":
     """The form of any value; calls methods of objects of the project's own classes only.
 
@@ -71,15 +76,21 @@ def canonical_form(
         value: the value.
         share: how many values share the limits of what is read of objects.
         limits: limit the time of methods and properties.
+        properties: the digests of the names of properties that are read; None: all.
     """
-    return FormBuilder(share, limits).form(value)
+    return FormBuilder(share, limits, properties).form(value)
 
 
 class FormBuilder:
     """Walks one value."""
 
-    def __init__(self, share: int = 1, limits: "time_limits.TimeLimits | None" = None) -> None:
-        self._limits = limits
+    def __init__(
+        self,
+        share: int = 1,
+        limits: "time_limits.TimeLimits | None" = None,
+        properties: "frozenset[str] | None" = None,
+    ) -> None:
+        self._limits, self._readable = limits, properties
         self._most_state_nodes = _MOST_STATE_NODES // share
         self._most_objects, self._most_properties = (
             _MOST_OBJECTS // share,
@@ -231,6 +242,10 @@ class FormBuilder:
     def _within_limit(self, method: "Callable[[], Any]") -> "Any":
         return method() if self._limits is None else self._limits.method(method)
 
+    def _is_readable(self, name: str) -> bool:
+        known = self._readable
+        return name[0] != "_" and (known is None or bounds.digest(["str", name]) in known)
+
     def _read_properties(
         self, value: object, mro: "tuple[type, ...]"
     ) -> "list[tuple[str, object]]":
@@ -240,9 +255,11 @@ class FormBuilder:
             if readers.MODULE(cls) in _FOUNDATIONS:
                 continue
             for name, member in list(_DICT(cls).items())[:_MOST_ATTRIBUTES]:
-                if type(member) is property and name[0] != "_" and name not in found:
-                    read = partial(getattr, value, name)
-                    with suppress(Exception):
+                if type(member) is not property or name in found:
+                    continue
+                read = partial(getattr, value, name)
+                with suppress(Exception):
+                    if self._is_readable(name):
                         # One that is late stays in the state, as a part that cannot be read.
                         found[name] = read() if self._limits is None else self._limits.read(read)
         return list(found.items())

@@ -185,7 +185,8 @@ def _number(form: "Form") -> str:
     if kind == "decimal":
         text = form[1][1]
         has_small_exponent = len(text.upper().partition("E")[2]) < 6
-        return _ratio(Fraction(text)) if text[-1:].isdigit() and has_small_exponent else text
+        is_number = text[-1:].isdigit() and "NaN" not in text  # which may have digits
+        return _ratio(Fraction(text)) if is_number and has_small_exponent else text
     if kind == "fraction":
         return _ratio(Fraction(int(form[1][1], 16), int(form[2][1], 16)))
     return _ratio(Fraction(int(form[1]) if kind == "bool" else int(form[1], 16)))

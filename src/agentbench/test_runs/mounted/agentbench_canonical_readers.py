@@ -161,7 +161,8 @@ def _mapping(kind: str) -> "Reader":
 
 def _call(builder: "Builder", value: "Any", _cls: object) -> "Form":
     parts = list(tuple.__iter__(value))
-    return ["call", builder.form(parts[-2]), builder.form(parts[-1])]
+    has_name = len(parts) > 2 and type(parts[0]) is str and parts[0]  # of an attribute of the mock
+    return ["call", *map(builder.form, parts if has_name else parts[-2:])]
 
 
 def _data(builder: "Builder", value: "Any", _cls: object) -> "Form":

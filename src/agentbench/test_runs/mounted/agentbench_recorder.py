@@ -52,7 +52,11 @@ class _Recorder:
         self._counts = {}  # type: dict[tuple[str | None, int], int]
         # What takes the reference solution a quarter of a limit is not recorded of it, and so not
         # compared: a busy machine may not take more than four times as long for the same code.
-        self._limits = time_limits.TimeLimits(int(os.environ.get("AGENTBENCH_RECORDER_SHARE", 1)))
+        share = int(os.environ.get("AGENTBENCH_RECORDER_SHARE", 1))
+        self._limits = time_limits.TimeLimits(share)
+        # A property may run for an hour in C code, which no alarm interrupts. So an agent's code
+        # is asked only for those that the reference solution has given quickly.
+        self.properties = None if share > 1 else frozenset()  # type: frozenset[str] | None
 
     def put(
         self,
@@ -93,7 +97,7 @@ class _Recorder:
     def _form(self, value: object, values: int, share: int) -> "tuple[list[Any], int]":
         def read() -> "tuple[list[Any], int]":
             """The form of the value, and its size."""
-            form = canonical.canonical_form(value, share, self._limits)
+            form = canonical.canonical_form(value, share, self._limits, self.properties)
             return bounds.bounded(form, values * share)
 
         try:
@@ -115,6 +119,12 @@ def open_recordings(stream: "RecordStream") -> None:
 def begin(node_id: str) -> None:
     """Attribute what follows to a test."""
     _recorder.test = node_id
+
+
+def read_properties(*digests: str) -> None:
+    """Read the properties of further names from now on, which code under test must not learn."""
+    if _recorder.properties is not None:
+        _recorder.properties |= frozenset(digests)
 
 
 def value(site: int, *operands: object) -> None:
