@@ -560,29 +560,12 @@ def test_a_text_with_all_answers_tells_less_than_the_reference_s(assertion):
         assert (IT in judged.sealed) is is_sealed
 
 
-@pytest.mark.parametrize(
-    ("statement", "why"),
-    [
-        ("if parse('b') != 62: pytest.fail()", "line 6: the test itself decides that it fails"),
-        (
-            "if parse('b') != 62:\n        return",
-            "line 6: a comparison with its expected value stays in the test",
-        ),
-        (
-            "found = [x for x in pool() if parse(x) == 62]",
-            "line 6: a comparison with its expected value stays in the test",
-        ),
-        ("check(parse('b'), 62)", "line 6: a function of another file gets an expected value"),
-    ],
-)
-def test_what_a_test_decides_beside_its_assertions_is_a_reason(statement, why):
-    body = f"from tests.helpers import check\ndef test_it():\n    {statement}\n"
-    planned = plan(f"{body}    assert parse('a') == 61\n")
+def test_what_a_test_decides_beside_its_assertions_is_a_reason():
+    statement = "if parse('b') != 62: pytest.fail()"
+    planned = plan(f"def test_it():\n    {statement}\n    assert parse('a') == 61\n")
     judged = planned.judge(outcome({"test_it": [values(1, 61)]}), SealedReference())
     assert judged.mismatches == ()
-    assert {test: text.partition(": ")[2] for test, text in judged.unsealed.items()} == {
-        IT: why.partition(": ")[2]
-    }
+    assert judged.unsealed == {IT: "line 4: the test itself decides that it fails"}
 
 
 @pytest.mark.parametrize(

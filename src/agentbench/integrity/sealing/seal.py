@@ -21,7 +21,7 @@ from agentbench.integrity.sealing.checks import (
     token_places,
 )
 from agentbench.integrity.sealing.conditions import ConditionReader, relaxed
-from agentbench.integrity.sealing.decisions import DecisionReader
+from agentbench.integrity.sealing.decisions import deciding_line
 from agentbench.integrity.sealing.expected_texts import (
     ELSEWHERE,
     FOREIGN,
@@ -55,6 +55,7 @@ _UNKNOWN_PARAMETER = "line {}: the values of {} are not in the file"
 _NO_ASSERTION = "it has no assertion with an expected value"
 _NOT_DEFINED = "the file does not define it"
 _READS = frozenset(["getenv", "open", "read_bytes", "read_text"])
+_DECIDES = "line {}: the test itself decides that it fails"
 _OWN_IDS = "its parameters are part of ids that have to stay"
 
 
@@ -415,8 +416,8 @@ class _Sealer:
             given_input(owners, self.names, self._removable),
         )
         for owner in sorted(owners):  # they are rewritten already
-            reader = DecisionReader(names=self.names, owner=owner)
-            why = why or reader.reason(self.functions[owner])
+            line = deciding_line(self.functions[owner].node.body)
+            why = why or (None if line is None else _DECIDES.format(line))
         if not sites:
             why = _NO_ASSERTION
         elif any(split_id(test)[1] for test in tests) and name not in self.opaque and why is None:
