@@ -77,6 +77,13 @@ def dotted_name(node: ast.AST) -> str:
             return name_of(node)
 
 
+def root_of(node: ast.expr) -> str:
+    """The name at the beginning of an expression; empty if there is none."""
+    while isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def variables_in(node: ast.AST) -> list[str]:
     """The name of every variable in an expression, as often as it is there."""
     return [child.id for child in ast.walk(node) if isinstance(child, ast.Name)]

@@ -27,10 +27,11 @@ from agentbench.integrity.sealing.canonical import (
 from agentbench.integrity.sealing.levels import STANDARD_MODULES, FileNames
 from agentbench.integrity.sealing.statements import RECORDER, recorder_call
 from agentbench.python_source.functions import functions_of
-from agentbench.python_source.python_syntax import name_of
+from agentbench.python_source.python_syntax import name_of, root_of
 from agentbench.python_source.scopes import assigned
 
 _STAYS = "line {}: {!r}, which only a right fix gives, stays in the test"
+_RECORDER = f"__import__({RECORDER!r})"
 _PASSED = "line {}: a function of another file gets what only a right fix gives"
 _FEW = 9  # numbers up to this are in most statements
 _TELLING = 3  # letters and digits of a part of a text
@@ -38,7 +39,7 @@ _FILLS = frozenset(["add", "append", "extend", "insert", "setdefault", "update"]
 _WORD = re.compile(r"\d+|[^\W\d_]+")
 _CLOSE = 0.01  # a number that is compared with a tolerance
 _DEEPEST = 6  # names that stand for names
-_MOST = 500  # constants of one statement
+_MOST = 500  # constants of one statement, and characters of one in which words are found
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _OBSERVED = (ast.Call, ast.Attribute, ast.Subscript, ast.Name, ast.Await, ast.BinOp, ast.JoinedStr)
 _CHANGEABLE = (ast.Dict, ast.List, ast.Set, ast.Call)  # by the project, if it gets them
@@ -68,16 +69,14 @@ def observe(tree: ast.Module, names: FileNames, start: int) -> dict[int, Observe
         The observed expressions by the sites of their recordings, which are negative, and the
         assertions.
     """
-    every = list(ast.walk(tree))
     outer = _by_name(
         (name, value)
-        for node in every
+        for node in ast.walk(tree)
         for name, value in _given(node)
         if name.startswith(".") or node in tree.body
     )
     numbers: dict[int, int] = {}
     places: dict[int, ObservedPlace] = {}
-    assertions: dict[int, ObservedPlace] = {}
     for function in functions_of(tree).functions.values():
         nodes = list(ast.walk(function.node))
         given = _by_name(pair for node in nodes for pair in _given(node))
@@ -91,23 +90,16 @@ def observe(tree: ast.Module, names: FileNames, start: int) -> dict[int, Observe
             for key, place in found.items():
                 others = tuple(-numbers[other] for other in place.others)
                 places[-numbers[key]] = replace(place, others=others)
-            if shown:
-                assertions |= _assertions(statement, tuple(shown))
+            for node in _header(statement) if shown else ():
+                match node:
+                    case ast.Call(func=func, args=[ast.Constant(value=int(number)), *_]):
+                        if _is_recorder(func) and name_of(func) != "token":
+                            line = statement.lineno
+                            places[number] = ObservedPlace(line=line, constants=tuple(shown))
+                    case _:
+                        pass
     _Observer(numbers).visit(tree)
-    return assertions | places
-
-
-def _assertions(statement: ast.stmt, shown: tuple[str | float, ...]) -> dict[int, ObservedPlace]:
-    """The assertions of a statement, by number."""
-    found = {}
-    for node in _header(statement):
-        match node:
-            case ast.Call(func=func, args=[ast.Constant(value=int(number)), *_]):
-                if _is_recorder(func) and name_of(func) != "token":
-                    found[number] = ObservedPlace(line=statement.lineno, constants=shown)
-            case _:
-                pass
-    return found
+    return places
 
 
 class _Observer(ast.NodeTransformer):
@@ -139,11 +131,9 @@ class _StatementReader(Struct, frozen=True, kw_only=True):
         ):
             nodes = list(_header(statement))
             # A manager of the file itself may compare.
-            calls = [node for node in nodes if isinstance(node, ast.Call)]
-            is_with = not isinstance(statement, ast.Expr)
-            own = [c for c in calls if is_with and name_of(c.func) in self.names.functions]
-            project = [node for node in nodes if node not in own]
-            inputs = self._inputs(project) | _not_expressions(nodes)
+            own = () if isinstance(statement, ast.Expr) else self.names.functions
+            calls = [n for n in nodes if isinstance(n, ast.Call) and name_of(n.func) not in own]
+            inputs = self._inputs(calls) | _not_expressions(nodes)
             for node in nodes:
                 if id(node) not in inputs:
                     yield from self._values(node)
@@ -165,7 +155,7 @@ class _StatementReader(Struct, frozen=True, kw_only=True):
         passed = {
             id(argument)
             for node in nodes
-            if isinstance(node, ast.Call) and _root(node) in self.names.foreign
+            if isinstance(node, ast.Call) and root_of(node) in self.names.foreign
             for argument in (*node.args, *(keyword.value for keyword in node.keywords))
         }
         observed = [
@@ -188,16 +178,17 @@ class _StatementReader(Struct, frozen=True, kw_only=True):
                 elif isinstance(call.func, ast.Attribute) and call.func.value is node:
                     fills = call.func.attr in _FILLS  # and compares nothing
                     (inputs if fills else own).update(inside[id(call)])
+            inputs |= inside[id(node)]
             met = dict.fromkeys(shown, True)
-            for key in constants.keys() - inside[id(node)] - inputs:
-                for value in constants[key]:
-                    met[value] = met.get(value, False) or key not in own
-            others = {id(other) for other in of_test} - inside[id(node)] - inputs - own
+            for key, values in constants.items():
+                if key not in inputs:
+                    met |= {value: met.get(value, False) or key not in own for value in values}
+            # In the order of the text: the child process that compares numbers them again.
+            others = [id(other) for other in of_test if id(other) not in inputs | own]
             if met or others or id(node) in passed:
                 made = self.given.get(node.id, ()) if isinstance(node, ast.Name) else [node]
-                found |= {
-                    other: ObservedPlace(line=statement.lineno) for other in others - found.keys()
-                }
+                for other in others:
+                    found.setdefault(other, ObservedPlace(line=statement.lineno))
                 found[id(node)] = ObservedPlace(
                     line=statement.lineno,
                     constants=tuple(met)[:_MOST],
@@ -252,19 +243,12 @@ class _StatementReader(Struct, frozen=True, kw_only=True):
 
     def _is_input(self, call: ast.Call) -> bool:
         """Whether a call may be one of the project's, whose arguments are inputs."""
-        names, func, root = self.names, call.func, _root(call)
+        names, func, root = self.names, call.func, root_of(call)
         if root == "self" and isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
             # A method of unittest, unless the file has it.
             return any(one.endswith(f"::{func.attr}") for one in names.functions)
         known = names.standard | names.foreign | names.classes | STANDARD_MODULES
         return bool(root) and root not in known and not hasattr(builtins, root)
-
-
-def _root(node: ast.expr) -> str:
-    """The name at the beginning of an expression; empty if there is none."""
-    while isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _quoted(nodes: Iterable[ast.AST]) -> set[int]:
@@ -318,13 +302,7 @@ def _not_expressions(nodes: Iterable[ast.AST]) -> set[int]:
 
 
 def _is_recorder(func: ast.expr) -> bool:
-    match func:
-        case ast.Attribute(
-            value=ast.Call(func=ast.Name("__import__"), args=[ast.Constant(name), *_])
-        ):
-            return name == RECORDER
-        case _:
-            return False
+    return isinstance(func, ast.Attribute) and ast.unparse(func.value) == _RECORDER
 
 
 def _given(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
@@ -389,23 +367,20 @@ def what_stays(
         base: What the code without a fix recorded.
     """
     before, after = _by_place(places, base), _by_place(places, right)
-    for recording in right:
-        place = places.get(recording.site)
-        if place is None:
-            continue
+    for recording in (one for one in right if one.site in places):
+        place = places[recording.site]
         known = before.get(recording.site, set())
         found = set(_recorded(recording, with_keys=place.is_own)) - known
         if found and place.is_passed:
             return _PASSED.format(place.line)
         of_test = [after.get(other, set()) for other in place.others]
-        constants = {*place.constants}.union(*of_test) - (known or set())
+        constants = {*place.constants}.union(*of_test) - known
         # Arguments of an object's own methods are inputs; those of a text's methods are not.
-        is_object = recording.site < 0 and len(recording.values) > 1
-        skipped = place.arguments if is_object else ()
-        for constant in constants.difference(skipped):
-            for value in found:
-                if _tells(constant, value, known):
-                    return _STAYS.format(place.line, constant)
+        if recording.site < 0 and len(recording.values) > 1:
+            constants -= place.arguments
+        for constant in sorted(constants, key=repr):
+            if any(_tells(constant, value, known) for value in found):
+                return _STAYS.format(place.line, constant)
     return None
 
 
@@ -447,18 +422,12 @@ def _leaves(value: CanonicalValue, *, with_keys: bool) -> Iterator[str | float]:
 
 
 def _text_of(value: object) -> Iterator[str | float]:
-    match value:
-        case bool() | None:
-            pass
-        case int() | float():
-            if abs(value) > _FEW or value % 1:
-                yield value
-        case bytes():
-            yield value.decode("latin-1")
-        case str():
-            yield value
-        case _:
-            pass
+    if isinstance(value, bytes):
+        yield value.decode("latin-1")
+    elif isinstance(value, str) or (
+        isinstance(value, int | float) and (abs(value) > _FEW or value % 1)
+    ):
+        yield value
 
 
 def _tells(constant: str | float, value: str | float, known: Collection[str | float]) -> bool:
@@ -478,8 +447,8 @@ def _tells(constant: str | float, value: str | float, known: Collection[str | fl
     if is_telling and _is_part(part, text):
         return not any(part in str(other) for other in known)
     # A pattern, or a text around the value.
-    words = [word for word in _WORD.findall(part) if word != part]
-    return any(_tells(word, value, known) for word in words)
+    words = _WORD.findall(part) if len(part) < _MOST else ()
+    return any(_tells(word, value, known) for word in words if word != part)
 
 
 def _is_part(part: str, text: str) -> bool:

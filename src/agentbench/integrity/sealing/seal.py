@@ -48,7 +48,7 @@ from agentbench.integrity.sealing.statements import (
 )
 from agentbench.python_source import scopes, source_text
 from agentbench.python_source.functions import FoundFunction, called_by, is_test, split_id
-from agentbench.python_source.python_syntax import name_of, variables_in
+from agentbench.python_source.python_syntax import name_of, root_of, variables_in
 from agentbench.python_source.scopes import RAISING
 
 _UNKNOWN_PARAMETER = "line {}: the values of {} are not in the file"
@@ -363,10 +363,7 @@ class _Sealer:
         for part in ast.walk(node):
             if not isinstance(part, ast.Call | ast.Attribute):
                 continue
-            root: ast.expr = part
-            while isinstance(root, ast.Attribute | ast.Call):
-                root = root.value if isinstance(root, ast.Attribute) else root.func
-            name = root.id if isinstance(root, ast.Name) else ""
+            name = root_of(part)
             is_global = not self.names.key(name, owner)[0]
             if isinstance(part, ast.Attribute):
                 if part.attr == "environ" or (is_global and name in self.names.classes):

@@ -10,6 +10,8 @@ import sys
 import threading
 import traceback
 import warnings
+from contextlib import suppress
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,8 +38,8 @@ _MOST_BYTES = 16 * 1024 * 1024  # the host reads no more than a little above it
 _MANY = 50  # recordings of one place by one test: further ones are read less deeply
 _SHARE_OF_MANY = 64
 _MOST = 1000  # further ones are not made
-_PLAIN = (int, float, str, bytes, list, tuple, set, frozenset, dict)
-_PLAIN_MODULES = frozenset({"collections", "datetime", "decimal", "fractions", "numpy"})
+_SINGLE = (str, bytes, int, float)  # type: tuple[Any, ...]
+_CONTAINERS = (list, tuple, set, frozenset)  # type: tuple[Any, ...]
 _LIMITS = frozenset({"builtins.GeneratorExit", "unittest.case._ShouldStop"})  # never a result
 
 
@@ -134,14 +136,36 @@ def value(site: int, *operands: object) -> None:
 
 def seen(place: int, found: "Any") -> "Any":
     """Record what an expression of a test gives, in its observing form, and return it."""
-    if isinstance(found, _PLAIN) or type(found).__module__ in _PLAIN_MODULES:
-        _recorder.put("value", -place, "values", [found])
-    elif not isinstance(found, type):
-        # Of another object, only what can be read without its code.
-        state = getattr(found, "__dict__", None)
-        parts = [part for part in (state or {}).values() if isinstance(part, _PLAIN)]
-        _recorder.put("value", -place, "values", [parts, None])
+    # No code of the project may run here: it could change what the test does.
+    with suppress(Exception):
+        plain = _plain(found)
+        if plain is not None:
+            _recorder.put("value", -place, "values", [plain])
+            return found
+        state = object.__getattribute__(found, "__dict__")
+        if type(state) is dict:
+            parts = [part for part in map(_plain, state.values()) if part is not None]
+            _recorder.put("value", -place, "values", [parts, None])
     return found
+
+
+def _plain(found: "Any", depth: int = 6) -> "Any":
+    """A built-in value without the objects in it; None if it is an object itself."""
+    module = type(found).__module__
+    if type(found) in (int, float, str, bytes) or module in ("datetime", "decimal", "fractions"):
+        return found
+    if module == "numpy" and hasattr(found, "tolist"):
+        return _plain(found.tolist(), depth)
+    for base in _SINGLE:
+        if isinstance(found, base):
+            return base.__new__(base, base.__getnewargs__(found)[0])
+    if depth and isinstance(found, dict):
+        pairs = islice(dict.items(found), _MOST)
+        return {_plain(key, 0): _plain(value, depth - 1) for key, value in pairs}
+    for container in _CONTAINERS:
+        if depth and isinstance(found, container):
+            return [_plain(item, depth - 1) for item in islice(container.__iter__(found), _MOST)]
+    return None
 
 
 class count(int):  # noqa: N801 - called like the functions
