@@ -67,7 +67,8 @@ def test_the_task_file_of_the_page_is_one() -> None:
 
 
 def test_the_sealed_test_of_the_page_is_as_it_is_written() -> None:
-    before, after = [text for name, text in blocks("python") if "integrity.md" in name]
+    (before,) = [text for name, text in blocks("python") if "integrity.md" in name]
+    (after,) = [text for name, text in blocks("text") if "integrity.md" in name]
     path = "tests/test_amounts.py"
     names = re.findall(r"^def (\w+)", before, re.MULTILINE)
     rows = [f"{path}::{names[0]}[{row}]" for row in ("1.5;2-expected0", "4;1.25-expected1")]

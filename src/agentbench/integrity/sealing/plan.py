@@ -292,10 +292,11 @@ class SealedPlan:
                     for at, recording in enumerate(recordings)
                 )
                 (passed if is_right else failed).add(number)
+            recorded = run.recordings_of(node_id), base.recordings_of(node_id)
+            stays = guard.run(partial(what_stays, places, *recorded))
+            why = stays.reason if isinstance(stays, Incomparable) else stays
             found[node_id] = BaseDifference(
-                passed=frozenset(passed),
-                failed=frozenset(failed),
-                stays=what_stays(places, run.recordings_of(node_id), base.recordings_of(node_id)),
+                passed=frozenset(passed), failed=frozenset(failed), stays=why
             )
         return found
 

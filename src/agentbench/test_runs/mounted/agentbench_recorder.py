@@ -96,6 +96,10 @@ class _Recorder:
                 self._stream.put("full")
             self._left -= size
 
+    def has_many(self, site: int) -> bool:
+        """Whether the test has recorded so many values of a place that no more are observed."""
+        return self._counts.get((self.test, site), 0) >= _MANY
+
     def _form(self, value: object, values: int, share: int) -> "tuple[list[Any], int]":
         def read() -> "tuple[list[Any], int]":
             """The form of the value, and its size."""
@@ -138,6 +142,8 @@ def seen(place: int, found: "Any") -> "Any":
     """Record what an expression of a test gives, in its observing form, and return it."""
     # No code of the project may run here: it could change what the test does.
     with suppress(Exception):
+        if _recorder.has_many(-place):  # of a loop
+            return found
         plain = _plain(found)
         if plain is not None:
             _recorder.put("value", -place, "values", [plain])
