@@ -6,7 +6,7 @@ from textwrap import dedent
 import pytest
 
 from agentbench.integrity.sealing.canonical import Leaf, Recording, of_python
-from agentbench.integrity.sealing.observation import ObservedPlace, what_stays
+from agentbench.integrity.sealing.observation import Observation, what_stays
 from agentbench.integrity.sealing.seal import SealedFile, SealSettings, seal_file
 
 HEAD = "import json\nimport helpers\nfrom shop import Box, parse\n\n\ndef test_it(client):\n"
@@ -20,14 +20,14 @@ def observing(*lines: str) -> SealedFile:
 
 def meeting(line: str, *, is_object: bool) -> set[object]:
     """The constants that values of the project meet, if these are objects, or if they are not."""
-    places = observing(line).observed.values()
-    skipped = {c for place in places for c in place.arguments} if is_object else set()
-    return {c for place in places for c in place.constants if c not in skipped}
+    observed = observing(line).observed.values()
+    skipped = {c for expression in observed for c in expression.arguments} if is_object else set()
+    return {c for expression in observed for c in expression.constants if c not in skipped}
 
 
-def shows(place: ObservedPlace, right: object, base: object = None) -> str | None:
+def shows(expression: Observation, right: object, base: object = None) -> str | None:
     before = [] if base is None else [Recording(-1, (of_python(base),))]
-    return what_stays({-1: place}, [Recording(-1, (of_python(right),))], before)
+    return what_stays({-1: expression}, [Recording(-1, (of_python(right),))], before)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_an_input_of_the_project_meets_nothing(statement):
     ],
 )
 def test_a_constant_shows_an_equal_value_and_a_part_of_one(constant, right):
-    why = shows(ObservedPlace(line=7, constants=(constant,)), right, base="other")
+    why = shows(Observation(line=7, constants=(constant,)), right, base="other")
     assert why is not None
     assert why.startswith(f"line 7: {constant!r}, which only a right fix gives")
 
@@ -99,24 +99,24 @@ def test_a_constant_shows_an_equal_value_and_a_part_of_one(constant, right):
     ],
 )
 def test_values_of_unfixed_code_keys_and_chance_show_nothing(constant, right, base):
-    assert shows(ObservedPlace(line=7, constants=(constant,)), right, base) is None
+    assert shows(Observation(line=7, constants=(constant,)), right, base) is None
 
 
 def test_keys_of_a_container_of_the_test_itself_count():
-    place = ObservedPlace(line=7, constants=(61,), is_own=True)
-    assert shows(place, {61: 1}) is not None
+    expression = Observation(line=7, constants=(61,), is_own=True)
+    assert shows(expression, {61: 1}) is not None
 
 
 def test_arguments_of_an_object_are_inputs_and_those_of_a_text_are_not():
-    place = ObservedPlace(line=7, constants=("61",), arguments=frozenset(["61"]))
+    expression = Observation(line=7, constants=("61",), arguments=frozenset(["61"]))
     text, parts = of_python("x 61"), of_python(["x 61"])
-    assert what_stays({-1: place}, [Recording(-1, (text,))], []) is not None
-    assert what_stays({-1: place}, [Recording(-1, (parts, Leaf("none", None)))], []) is None
+    assert what_stays({-1: expression}, [Recording(-1, (text,))], []) is not None
+    assert what_stays({-1: expression}, [Recording(-1, (parts, Leaf("none", None)))], []) is None
 
 
 def test_a_value_of_the_test_itself_is_compared_as_it_runs():
     files = observing("want = json.load(open('want.json'))", "assert parse('a') == want").observed
-    (key,) = (key for key, place in files.items() if place.others)
+    (key,) = (key for key, expression in files.items() if expression.others)
     right = [Recording(key, (of_python(61),)), Recording(files[key].others[0], (of_python(61),))]
     assert what_stays(files, right, []) is not None
     assert what_stays(files, right[:1], []) is None
@@ -124,7 +124,7 @@ def test_a_value_of_the_test_itself_is_compared_as_it_runs():
 
 def test_a_function_of_another_file_of_tests_may_compare_what_it_gets():
     files = observing("helpers.check(parse('a'))").observed
-    (key,) = (key for key, place in files.items() if place.is_passed)
+    (key,) = (key for key, expression in files.items() if expression.is_foreign_argument)
     right, base = Recording(key, (of_python(61),)), Recording(key, (of_python(17),))
     assert "another file" in str(what_stays(files, [right], [base]))
     assert what_stays(files, [right], [right]) is None
@@ -137,5 +137,5 @@ def test_the_observing_form_records_the_same_assertions():
     found = observing(text)
     assert [(s.number, s.line) for s in found.sites.values()] == [(1, 8)]
     assert found.sites.keys() == plain.sites.keys()
-    assert "seen(" in found.source
-    assert "seen(" not in plain.source
+    assert "observe(" in found.source
+    assert "observe(" not in plain.source

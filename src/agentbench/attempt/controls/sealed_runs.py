@@ -146,7 +146,6 @@ class _SealedRuns:
                 made._recall(memory.recall(seal))
                 if made._reference.base is None:
                     made._run_known_code()
-                    made._sample_regressions()
         return made
 
     def _planned(self, known: SealedReference, *, observes: bool = False) -> SealedPlan:
@@ -210,14 +209,14 @@ class _SealedRuns:
             known = known.with_run(run)
         differences = isolated(self._plan.differences, run, base)
         self._plan = self._planned(known)
-        self._remember(known.model_copy(update={"base": differences}))
+        self._reference = known.model_copy(update={"base": differences})
+        self._sample_regressions()
 
     def _sample_regressions(self) -> None:
         """Draw the pass-to-pass tests that are controlled in files without a test to fix."""
         sample = draw_sample(self.tests.elsewhere, self.runs.content, self.seed)
         if sample.files:
-            known = self._reference.model_copy(update={"regressions": sample})
-            self._reference = known
+            self._reference = self._reference.model_copy(update={"regressions": sample})
             run = self.runs.of_base().rewritten(sample.sealed_files, None, timeout_factor=1)
             sample = isolated(confirmed, sample, self._outcome(run))
         self._remember(self._reference.model_copy(update={"regressions": sample}))

@@ -125,7 +125,7 @@ class SealedReference(ChecksummedDocument):
     def with_run(self, run: ReferenceRun) -> "SealedReference":
         """A copy with one more run, without what it only observed."""
         kept = {
-            test: tuple(one for one in found if one.get("site", 0) > 0)  # type: ignore[operator]
+            test: tuple(one for one in found if isinstance(at := one["site"], int) and at > 0)
             for test, found in run.recordings.items()
         }
         run = run.model_copy(update={"recordings": kept})

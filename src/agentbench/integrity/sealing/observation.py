@@ -46,18 +46,18 @@ _CHANGEABLE = (ast.Dict, ast.List, ast.Set, ast.Call)  # by the project, if it g
 _DISPLAYS = (ast.Dict, ast.List, ast.Set, ast.Tuple, ast.DictComp, ast.ListComp, ast.SetComp)
 
 
-class ObservedPlace(Struct, frozen=True, kw_only=True):
+class Observation(Struct, frozen=True, kw_only=True):
     """An expression of a test that is recorded in the observing form."""
 
     line: int
     constants: tuple[str | float, ...] = ()  # that its value meets
     arguments: frozenset[str | float] = frozenset()  # those of them that only its own methods get
-    others: tuple[int, ...] = ()  # the places of values of the test itself that its value meets
+    others: tuple[int, ...] = ()  # the observed of values of the test itself that its value meets
     is_own: bool = False  # whether the test itself made the container, and so chose its keys
-    is_passed: bool = False  # whether a function of another file gets it
+    is_foreign_argument: bool = False  # whether a function of another file gets it
 
 
-def observe(tree: ast.Module, names: FileNames, start: int) -> dict[int, ObservedPlace]:
+def observe(tree: ast.Module, names: FileNames, start: int) -> dict[int, Observation]:
     """Make a sealed file observing.
 
     Args:
@@ -72,34 +72,34 @@ def observe(tree: ast.Module, names: FileNames, start: int) -> dict[int, Observe
     outer = _by_name(
         (name, value)
         for node in ast.walk(tree)
-        for name, value in _given(node)
+        for name, value in _assignments(node)
         if name.startswith(".") or node in tree.body
     )
     numbers: dict[int, int] = {}
-    places: dict[int, ObservedPlace] = {}
+    observed: dict[int, Observation] = {}
     for function in functions_of(tree).functions.values():
         nodes = list(ast.walk(function.node))
-        given = _by_name(pair for node in nodes for pair in _given(node))
-        reader = _StatementReader(names=names, given={**outer, **given})
+        bindings = _by_name(pair for node in nodes for pair in _assignments(node))
+        reader = _StatementReader(names=names, bindings={**outer, **bindings})
         statements = [n for n in nodes if isinstance(n, ast.stmt) and not isinstance(n, _SCOPES)]
-        shown = [value for one in statements for value in reader.shown(one)]
+        visible = [value for one in statements for value in reader.visible(one)]
         for statement in statements:
-            found = reader.places(statement, shown)
+            found = reader.expressions(statement, visible)
             for key in found:
                 numbers.setdefault(key, start + len(numbers) + 1)
-            for key, place in found.items():
-                others = tuple(-numbers[other] for other in place.others)
-                places[-numbers[key]] = replace(place, others=others)
-            for node in _header(statement) if shown else ():
+            for key, expression in found.items():
+                others = tuple(-numbers[other] for other in expression.others)
+                observed[-numbers[key]] = replace(expression, others=others)
+            for node in _header(statement) if visible else ():
                 match node:
                     case ast.Call(func=func, args=[ast.Constant(value=int(number)), *_]):
                         if _is_recorder(func) and name_of(func) != "token":
-                            line = statement.lineno
-                            places[number] = ObservedPlace(line=line, constants=tuple(shown))
+                            line, met = statement.lineno, tuple(visible)
+                            observed[number] = Observation(line=line, constants=met)
                     case _:
                         pass
     _Observer(numbers).visit(tree)
-    return places
+    return observed
 
 
 class _Observer(ast.NodeTransformer):
@@ -111,16 +111,16 @@ class _Observer(ast.NodeTransformer):
         visited: ast.AST = self.generic_visit(node)
         if number is None or not isinstance(visited, ast.expr):
             return visited
-        return recorder_call("seen", number, visited)
+        return recorder_call("observe", number, visited)
 
 
 class _StatementReader(Struct, frozen=True, kw_only=True):
     """Reads the statements of one function."""
 
     names: FileNames
-    given: Mapping[str, Sequence[ast.expr]]  # what each name stands for
+    bindings: Mapping[str, Sequence[ast.expr]]  # what each name stands for
 
-    def shown(self, statement: ast.stmt) -> Iterator[str | float]:
+    def visible(self, statement: ast.stmt) -> Iterator[str | float]:
         """The constants that a statement shows beside the function's other statements.
 
         A call that is a statement, or the head of a `with`, may compare later: `print(61)` shows
@@ -138,21 +138,23 @@ class _StatementReader(Struct, frozen=True, kw_only=True):
                 if id(node) not in inputs:
                     yield from self._values(node)
 
-    def places(self, statement: ast.stmt, shown: Sequence[str | float]) -> dict[int, ObservedPlace]:
+    def expressions(
+        self, statement: ast.stmt, visible: Sequence[str | float]
+    ) -> dict[int, Observation]:
         """The expressions of a statement, by id, with what their values meet there.
 
         Args:
             statement: The statement.
-            shown: The constants that the function shows elsewhere.
+            visible: The constants that the function shows elsewhere.
         """
         nodes = list(_header(statement))
         inside = {id(node): {id(part) for part in ast.walk(node)} for node in nodes}
         calls = [node for node in nodes if isinstance(node, ast.Call) and self._is_input(node)]
         skipped = _not_expressions(nodes)
-        constants = {id(node): list(self._values(node)) for node in nodes}
-        constants = {key: v for key, v in constants.items() if v and key not in skipped}
+        kept = [node for node in nodes if id(node) not in skipped]
+        constants = {id(node): values for node in kept if (values := [*self._values(node)])}
         unwritable = skipped | _quoted(nodes)
-        passed = {
+        foreign_arguments = {
             id(argument)
             for node in nodes
             if isinstance(node, ast.Call) and root_of(node) in self.names.foreign
@@ -167,7 +169,7 @@ class _StatementReader(Struct, frozen=True, kw_only=True):
             and not (isinstance(node, ast.Name) and node.id in self.names.imported)
         ]
         of_test = [node for node in observed if not self._may_be_computed(node)]
-        found: dict[int, ObservedPlace] = {}
+        found: dict[int, Observation] = {}
         for node in observed:
             if not self._may_be_computed(node, may_be_changed=True):
                 continue
@@ -179,23 +181,23 @@ class _StatementReader(Struct, frozen=True, kw_only=True):
                     fills = call.func.attr in _FILLS  # and compares nothing
                     (inputs if fills else own).update(inside[id(call)])
             inputs |= inside[id(node)]
-            met = dict.fromkeys(shown, True)
+            met = dict.fromkeys(visible, True)
             for key, values in constants.items():
                 if key not in inputs:
                     met |= {value: met.get(value, False) or key not in own for value in values}
             # In the order of the text: the child process that compares numbers them again.
             others = [id(other) for other in of_test if id(other) not in inputs | own]
-            if met or others or id(node) in passed:
-                made = self.given.get(node.id, ()) if isinstance(node, ast.Name) else [node]
+            if met or others or id(node) in foreign_arguments:
+                made = self.bindings.get(node.id, ()) if isinstance(node, ast.Name) else [node]
                 for other in others:
-                    found.setdefault(other, ObservedPlace(line=statement.lineno))
-                found[id(node)] = ObservedPlace(
+                    found.setdefault(other, Observation(line=statement.lineno))
+                found[id(node)] = Observation(
                     line=statement.lineno,
                     constants=tuple(met)[:_MOST],
                     arguments=frozenset(value for value, is_met in met.items() if not is_met),
                     others=tuple(others),
                     is_own=any(isinstance(one, _DISPLAYS) for one in made),
-                    is_passed=id(node) in passed,
+                    is_foreign_argument=id(node) in foreign_arguments,
                 )
         return found
 
@@ -209,10 +211,10 @@ class _StatementReader(Struct, frozen=True, kw_only=True):
         """Whether the project may have computed a value, or may have changed it if it got it."""
         known = self.names.standard | self.names.foreign | STANDARD_MODULES | {"__file__"}
         for name in {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - visited:
-            given = self.given.get(name)
-            if given is None and name not in known and not hasattr(builtins, name):
+            bindings = self.bindings.get(name)
+            if bindings is None and name not in known and not hasattr(builtins, name):
                 return True
-            for value in given or ():
+            for value in bindings or ():
                 if may_be_changed and isinstance(value, _CHANGEABLE):
                     return True
                 if self._may_be_computed(value, visited | {name}, may_be_changed=may_be_changed):
@@ -229,7 +231,7 @@ class _StatementReader(Struct, frozen=True, kw_only=True):
             name = node.id if isinstance(node, ast.Name) else f".{node.attr}"
             if name in visited or len(visited) == _DEEPEST:
                 return
-            for value in self.given.get(name, ())[:_MOST]:
+            for value in self.bindings.get(name, ())[:_MOST]:
                 parts = list(ast.walk(value))
                 inputs = self._inputs(parts) | _not_expressions(parts)
                 for part in parts:
@@ -290,12 +292,9 @@ def _not_expressions(nodes: Iterable[ast.AST]) -> set[int]:
                 value, (ast.Name, *_DISPLAYS)
             ):
                 found.update(id(part) for part in ast.walk(at) if isinstance(part, ast.Constant))
-            case ast.MatchValue(value=value) if not isinstance(value, ast.Constant):
-                found.update(id(part) for part in ast.walk(value))
-            case ast.MatchClass(cls=cls):
-                found.update(id(part) for part in ast.walk(cls))
-            case ast.MatchMapping(keys=keys):
-                found.update(id(part) for key in keys for part in ast.walk(key))
+            case ast.pattern():  # has no calls
+                parts = [part for part in ast.walk(node) if isinstance(part, ast.expr)]
+                found.update(id(part) for part in parts if not isinstance(part, ast.Constant))
             case _:
                 pass
     return found
@@ -305,7 +304,7 @@ def _is_recorder(func: ast.expr) -> bool:
     return isinstance(func, ast.Attribute) and ast.unparse(func.value) == _RECORDER
 
 
-def _given(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     """The names that a node gives a value, each with the value; attributes start with a dot."""
     match node:
         case ast.FunctionDef(args=arguments) | ast.AsyncFunctionDef(args=arguments):
@@ -357,39 +356,41 @@ def _by_name(pairs: Iterable[tuple[str, ast.expr]]) -> dict[str, list[ast.expr]]
 
 
 def what_stays(
-    places: Mapping[int, ObservedPlace], right: Sequence[Recording], base: Sequence[Recording]
+    observed: Mapping[int, Observation],
+    right: Sequence[Recording],
+    base: Sequence[Recording],
 ) -> str | None:
     """Why a test is not sealed: a value that only the reference solution gives stays in it.
 
     Args:
-        places: The observed expressions of its file.
+        observed: The observed expressions of its file.
         right: What the reference solution recorded in the test.
         base: What the code without a fix recorded.
     """
-    before, after = _by_place(places, base), _by_place(places, right)
-    for recording in (one for one in right if one.site in places):
-        place = places[recording.site]
+    before, after = _values_by_site(observed, base), _values_by_site(observed, right)
+    for recording in (one for one in right if one.site in observed):
+        expression = observed[recording.site]
         known = before.get(recording.site, set())
-        found = set(_recorded(recording, with_keys=place.is_own)) - known
-        if found and place.is_passed:
-            return _PASSED.format(place.line)
-        of_test = [after.get(other, set()) for other in place.others]
-        constants = {*place.constants}.union(*of_test) - known
+        found = set(_recorded(recording, with_keys=expression.is_own)) - known
+        if found and expression.is_foreign_argument:
+            return _PASSED.format(expression.line)
+        of_test = [after.get(other, set()) for other in expression.others]
+        constants = {*expression.constants}.union(*of_test) - known
         # Arguments of an object's own methods are inputs; those of a text's methods are not.
         if recording.site < 0 and len(recording.values) > 1:
-            constants -= place.arguments
+            constants -= expression.arguments
         for constant in sorted(constants, key=repr):
             if any(_tells(constant, value, known) for value in found):
-                return _STAYS.format(place.line, constant)
+                return _STAYS.format(expression.line, constant)
     return None
 
 
-def _by_place(
-    places: Mapping[int, ObservedPlace], recordings: Iterable[Recording]
+def _values_by_site(
+    observed: Mapping[int, Observation], recordings: Iterable[Recording]
 ) -> dict[int, set[str | float]]:
     found: dict[int, set[str | float]] = {}
     for recording in recordings:
-        if recording.site in places:
+        if recording.site in observed:
             found.setdefault(recording.site, set()).update(_recorded(recording, with_keys=True))
     return found
 

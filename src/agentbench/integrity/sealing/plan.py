@@ -276,7 +276,7 @@ class SealedPlan:
             guard: Bounds the comparisons.
         """
         guard = guard or ComparisonGuard()
-        places = {n: place for file in self._sealed.values() for n, place in file.observed.items()}
+        observed = {n: one for file in self._sealed.values() for n, one in file.observed.items()}
         found = {}
         for node_id in self._tests.fixed:
             right = _by_site(run.recordings_of(node_id))
@@ -293,7 +293,7 @@ class SealedPlan:
                 )
                 (passed if is_right else failed).add(number)
             recorded = run.recordings_of(node_id), base.recordings_of(node_id)
-            stays = guard.run(partial(what_stays, places, *recorded))
+            stays = guard.run(partial(what_stays, observed, *recorded))
             why = stays.reason if isinstance(stays, Incomparable) else stays
             found[node_id] = BaseDifference(
                 passed=frozenset(passed), failed=frozenset(failed), stays=why

@@ -32,7 +32,7 @@ from agentbench.integrity.sealing.expected_texts import (
     whole_values,
 )
 from agentbench.integrity.sealing.levels import Cell, FileNames, LevelReader, NameKey
-from agentbench.integrity.sealing.observation import ObservedPlace, observe
+from agentbench.integrity.sealing.observation import Observation, observe
 from agentbench.integrity.sealing.opaque_names import OpaqueNames, opaque_names, rename_definitions
 from agentbench.integrity.sealing.rewriting import (
     NodeReplacer,
@@ -76,7 +76,7 @@ class SealedFile(Struct, frozen=True, kw_only=True):
     sites: Mapping[int, Site]
     tokens: Mapping[int, Cell]  # the values that were taken out of tables and variables
     inputs: frozenset[int]  # the tokens whose texts are inputs elsewhere in the file
-    observed: Mapping[int, ObservedPlace]  # in the observing form
+    observed: Mapping[int, Observation]  # in the observing form
     names: FileNames
     functions: Mapping[str, SealedFunction]
     renamed: Mapping[str, str]

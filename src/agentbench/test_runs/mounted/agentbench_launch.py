@@ -160,6 +160,7 @@ def main() -> int:
 
 def _import_runner(options: argparse.Namespace) -> "ImportError | None":
     """Import the runner, its plugins, the recorder and the reporters; the error of pytest."""
+    # Each imports only those before it.
     _import_ours("time_limits", "canonical_readers", "canonical_bounds", "canonical", "recorder")
     if options.runner != "pytest":
         _import_ours("unittest_loading", "unittest")

@@ -77,7 +77,7 @@ class _Recorder:
         if self._stream is None or self._left <= least or self._getpid() != self._owner:
             return
         count = self._counts[self.test, site] = self._counts.get((self.test, site), 0) + 1
-        if count > (_MOST if site > 0 else _MANY):
+        if count > _MOST:
             return
         share = 1 if count <= _MANY else _SHARE_OF_MANY
         found = None
@@ -138,20 +138,20 @@ def value(site: int, *operands: object) -> None:
     _recorder.put("value", site, "values", list(operands))
 
 
-def seen(place: int, found: "Any") -> "Any":
+def observe(number: int, found: "Any") -> "Any":
     """Record what an expression of a test gives, in its observing form, and return it."""
     # No code of the project may run here: it could change what the test does.
     with suppress(Exception):
-        if _recorder.has_many(-place):  # of a loop
+        if _recorder.has_many(-number):  # of a loop
             return found
         plain = _plain(found)
         if plain is not None:
-            _recorder.put("value", -place, "values", [plain])
+            _recorder.put("value", -number, "values", [plain])
             return found
         state = object.__getattribute__(found, "__dict__")
         if type(state) is dict:
             parts = [part for part in map(_plain, state.values()) if part is not None]
-            _recorder.put("value", -place, "values", [parts, None])
+            _recorder.put("value", -number, "values", [parts, None])
     return found
 
 
