@@ -151,8 +151,8 @@ class _StatementReader(Struct, frozen=True, kw_only=True):
         inside = {id(node): {id(part) for part in ast.walk(node)} for node in nodes}
         calls = [node for node in nodes if isinstance(node, ast.Call) and self._is_input(node)]
         skipped = _not_expressions(nodes)
-        kept = [node for node in nodes if id(node) not in skipped]
-        constants = {id(node): values for node in kept if (values := [*self._values(node)])}
+        read = [node for node in nodes if id(node) not in skipped]
+        constants = {id(node): values for node in read if (values := [*self._values(node)])}
         unwritable = skipped | _quoted(nodes)
         foreign_arguments = {
             id(argument)
@@ -268,8 +268,6 @@ def _quoted(nodes: Iterable[ast.AST]) -> set[int]:
 def _header(statement: ast.stmt) -> Iterator[ast.AST]:
     """The nodes of a statement, without the statements in it."""
     waiting = list(ast.iter_child_nodes(statement))
-    if isinstance(statement, ast.AnnAssign):
-        waiting.remove(statement.annotation)
     while waiting:
         node = waiting.pop()
         if not isinstance(node, ast.stmt):
@@ -278,7 +276,7 @@ def _header(statement: ast.stmt) -> Iterator[ast.AST]:
 
 
 def _not_expressions(nodes: Iterable[ast.AST]) -> set[int]:
-    """The parts that are no values of their own: called names, keys, annotations, and patterns."""
+    """The parts that are no values of their own: called names, keys, and patterns."""
     found: set[int] = set()
     for node in nodes:
         match node:
