@@ -30,7 +30,7 @@ def carried(folder: Path, door: Path, *, python: str = sys.executable) -> Iterat
         process.kill()
         assert process.stderr is not None
         said = process.stderr.read().decode()
-        assert said == ""
+        assert said == "", said
 
 
 @contextmanager
@@ -63,7 +63,9 @@ def _socket_to(process: subprocess.Popen[bytes]) -> Iterator[socket.socket]:
     with ours, theirs:
         for thread in threads:
             thread.start()
-        yield ours
-        process.kill()
-        for thread in threads:
-            thread.join()
+        try:
+            yield ours
+        finally:  # before the sockets are closed, also if the test has failed
+            process.kill()
+            for thread in threads:
+                thread.join()
