@@ -553,11 +553,43 @@ def test_truths_do_not_add_up():
 def test_a_text_with_all_answers_tells_less_than_the_reference_s(assertion):
     planned = plan(f"import re\ndef test_it():\n    assert {assertion}\n")
     reference = referenced(outcome({"test_it": [values(1, "you pay 19.99 now")]}))
-    stuffed = " ".join(f"{cents / 100:.2f}" for cents in range(6000))
-    for text, is_sealed in (("all in all 19.99", True), (stuffed, False)):
+    long = "you pay 19.99, which is the price of all that you have chosen, now" * 20
+    for text, is_sealed in (("all in all 19.99", True), (long, False)):
         judged = planned.judge(outcome({"test_it": [values(1, text)]}), reference)
         assert judged.mismatches == ()
         assert (IT in judged.sealed) is is_sealed
+
+
+@pytest.mark.parametrize(
+    ("assertion", "right", "stuffed"),
+    [
+        ("'19.99' in parse('a')", "19.99", [f"{cents / 100:.2f}" for cents in range(10000)]),
+        (
+            "re.search('19.99', parse('a'))",
+            "19.99",
+            [f"{cents / 100:.2f}" for cents in range(9999)],
+        ),
+        ("want in parse('a')", "19.99", [f"{cents / 100:.2f}" for cents in range(10000)]),
+    ],
+)
+def test_a_text_with_most_answers_is_wrong(assertion, right, stuffed):
+    planned = plan(f"import re\nwant = '19.99'\ndef test_it():\n    assert {assertion}\n")
+    reference = referenced(outcome({"test_it": [values(1, right)]}))
+    judged = planned.judge(outcome({"test_it": [values(1, " ".join(stuffed))]}), reference)
+    assert judged.differing == {IT}
+    # Where the reference solution gives as many, it is right.
+    both = outcome({"test_it": [values(1, " ".join(stuffed))]})
+    assert planned.judge(both, referenced(both)).mismatches == ()
+
+
+def test_numbers_that_a_right_fix_gives_in_a_longer_text_are_not_wrong():
+    planned = plan("def test_it():\n    assert 6121 in parse('a')\n")
+    reference = referenced(outcome({"test_it": [values(1, [6121])]}))
+    found = outcome({"test_it": [values(1, [*range(6000, 6200)])]})
+    assert planned.judge(found, reference).mismatches == ()
+    for most in ([*range(1000, 8000)], Group("range", (Leaf("int", 0), Leaf("int", 9**9)))):
+        judged = planned.judge(outcome({"test_it": [values(1, most)]}), reference)
+        assert judged.differing == {IT}
 
 
 def test_what_a_test_decides_beside_its_assertions_is_a_reason():

@@ -4,10 +4,14 @@ import ast
 import builtins
 import json
 import re
+import string
 from collections.abc import Sequence
 from math import ceil, log2
+from random import Random
+from typing import cast
 
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from agentbench.integrity.sealing import agreement, output_lines
 from agentbench.integrity.sealing.canonical import (
@@ -47,6 +51,7 @@ from agentbench.python_source.python_syntax import name_of
 
 _STRONG, _WEAK = 8, 1
 _NO_ARGUMENTS: object = ((), {})  # of a mock's call
+_OTHERS = 32  # values, of which one in eight may pass
 _TELLING = 4  # characters; most pages have shorter texts
 _BOUNDS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _OUTCOMES = {"exit": "Exit", "fail": "Failed", "skip": "Skipped", "xfail": "XFailed"}
@@ -113,6 +118,33 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
             longest = max(map(_size, references))
             found -= max(0, ceil(log2(max(1, _size(recording)) / max(1, longest))))
         return max(0, found)
+
+    def is_stuffed(self, recording: Recording, references: Sequence[Recording]) -> bool:
+        """Whether many other values pass with it, too, and none with the reference solution's."""
+        if not references or not _is_search(self.site.check):
+            return False
+        rng = Random()  # code under test cannot know the values
+
+        def changed(part: object) -> object:
+            match part:
+                case Removed(node=node):
+                    value = _other_of_its_form(evaluate(node, self._names(part, recording)), rng)
+                    return part if value is None else Removed(ast.Constant(value))
+                case Struct():
+                    return replace(part, **{k: changed(v) for k, v in asdict(part).items()})
+                case tuple():
+                    return tuple(map(changed, part))
+                case _:
+                    return part
+
+        found = [cast(Check, changed(self.site.check)) for _ in range(_OTHERS)]
+        others = [one for one in found if one != self.site.check]
+        passing = [one for one in others if self._check(one, recording) is Agreement.YES]
+        return len(passing) * 8 > _OTHERS and not any(
+            self._check(one, reference) is Agreement.YES
+            for one in others
+            for reference in references
+        )
 
     @property
     def demands_equality(self) -> bool:
@@ -325,6 +357,19 @@ def _is_search(check: Check) -> bool:
             return pattern is not None
         case _:
             return False
+
+
+def _other_of_its_form(value: object, rng: Random) -> str | float | None:
+    """Another text or number with as many digits, or as many letters if it has none.
+
+    None if it has few of either: a long text has most of those by chance.
+    """
+    for kind in (string.digits, string.ascii_lowercase):
+        count = sum(character in kind for character in str(value))
+        if count and isinstance(value, str | int | float):
+            new = "".join(rng.choice(kind) if one in kind else one for one in str(value))
+            return type(value)(new) if count >= _TELLING else None
+    return None
 
 
 def _size(recording: Recording) -> int:

@@ -59,6 +59,7 @@ _VISIBLE = "line {}: its expected value stays in the test"
 _STRIDE = 1_000_000  # between the numbers of two files, whose assertions one test may record
 _NO_RECORDING = "it recorded nothing that could be compared"
 _DOUBTFUL = "the host cannot evaluate line {}"
+_STUFFED = "a value that passes with many other expected values, too"
 
 
 class SealedOutcome(Struct, frozen=True, kw_only=True):
@@ -496,9 +497,16 @@ class _JudgedTest(Struct, kw_only=True):
             return
         for at, recording in enumerate(recordings):
             self.values += 1
+            same_time = [each[at] for each in references if at < len(each)]
+            is_stuffed = guard.run(partial(evaluator.is_stuffed, recording, same_time))
+            if is_stuffed is True:
+                self.fail(evaluator.expected_text(recording), _STUFFED, site)
+                self.has_wrong_value = True
+                return
+            if is_stuffed is not False:  # time was used up
+                self.unsealed = self.unsealed or _DOUBTFUL.format(site.line)
             found = guard.run(partial(_assessed, evaluator, recording, at, references))
             if isinstance(found, Incomparable):
-                same_time = [each[at] for each in references if at < len(each)]
                 known = guard.run(lambda: [evaluator.agrees(each) for each in same_time])  # noqa: B023
                 # Time that is used up proves nothing against the reference's own value. If it
                 # excused ours, slow values could keep the others from being compared.
