@@ -11,14 +11,14 @@ from pathlib import Path
 from random import Random
 from typing import Literal, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 from pydantic import ValidationError, field_serializer
 
 from agentbench.core.checksums import ChecksummedDocument
 from agentbench.core.files import write_atomically
 from agentbench.errors import InputError
-from agentbench.integrity.records import ChangedExpectation, WeakControl
+from agentbench.integrity.records import ChangedExpectation, VisibleValue, WeakControl
 from agentbench.scoring.evidence import NodeId
 from agentbench.scoring.node_ids import file_of
 
@@ -90,6 +90,10 @@ class ControlledTests(Struct, frozen=True, kw_only=True):
     passing: tuple[NodeId, ...]
     modules: frozenset[str] = frozenset()  # of the files of tests, as tests can import them
     elsewhere: tuple[NodeId, ...] = ()  # tests that must stay passing, in files with none to fix
+    visible: Mapping[NodeId, VisibleValue] = field(default_factory=dict)
+    """Why tests are not sealed, with the values that stay in them."""
+    others: Mapping[str, bytes] = field(default_factory=dict)
+    """The other files of hidden tests, such as their data."""
 
 
 class PlannedControlRun(Struct, frozen=True, kw_only=True):
@@ -172,11 +176,17 @@ class ControlPlan:
         weak: list[WeakControl] = []
         by_end: set[FunctionKey] = set()
         harmless: set[FunctionKey] = set()
-        for file, (text, encoding) in self._texts.items():
+        texts = {file: text for file, (text, _) in self._texts.items()}
+        others = {name: content.decode("latin-1") for name, content in self._tests.others.items()}
+        texts |= others
+        changed = self._change_visible(texts, sorted({*wrong} - {*uncertain}), rng)
+        drawn += changed.values()
+        for file, (_, encoding) in self._texts.items():
+            left = [k for k in sorted(wrong) if k.file == file and k not in changed]
             mutation = rewrite_tests(
-                text,
+                texts[file],
                 file,
-                [t for key in sorted(wrong) if key.file == file for t in self._tests_of(key)],
+                [test for key in left for test in self._tests_of(key)],
                 rng,
                 {key.function for key in uncertain if key.file == file},
                 listed=[test for test in listed if file_of(test) == file],
@@ -187,6 +197,9 @@ class ControlPlan:
             for one in mutation.weakly_controlled:
                 weak.append(WeakControl(file=file, function=one.function, reason=one.reason))
                 (by_end if one.fails else harmless).add(FunctionKey(file, one.function))
+        for name, text in others.items():
+            if texts[name] != text:
+                files[name] = texts[name].encode("latin-1")
         fails = {test for key in wrong if key not in harmless for test in self._tests_of(key)}
         return PlannedControlRun(
             files=files,
@@ -197,6 +210,24 @@ class ControlPlan:
             drawn=tuple(drawn),
             weak=tuple(weak),
         )
+
+    def _change_visible(
+        self, texts: dict[str, str], keys: Iterable[FunctionKey], rng: Random
+    ) -> dict[FunctionKey, ChangedExpectation]:
+        """Change the values that stay in tests that are not sealed, in these texts.
+
+        What such a change means is not known, so it takes a reference solution to confirm it.
+        """
+        from agentbench.integrity.visible_values import change_visible
+
+        changed: dict[FunctionKey, ChangedExpectation] = {}
+        for key in () if self._certain_only else keys:
+            known = [one for t in self._tests_of(key) if (one := self._tests.visible.get(t))]
+            found = change_visible(*key, known[0], texts, rng) if known else None
+            if found is not None:
+                texts |= found.files
+                changed[key] = found.change
+        return changed
 
     def _read_sources(self) -> Iterator[WeakControl]:
         """Read the files and the functions of the listed tests; yields the unreadable files."""

@@ -1,5 +1,6 @@
 """The records of control runs, changed expectations and dropped paths; they need no engine."""
 
+import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import partial
@@ -13,6 +14,7 @@ from agentbench.integrity.finding_rules import ControlRule
 from agentbench.scoring.evidence import CaseOutcome, Ending, Finding, NodeId, Severity
 from agentbench.tasks.control_level import ControlLevel
 
+_LINE = re.compile(r"line (\d+)")
 _MAX_LISTED = 3
 _FAILS = frozenset({CaseOutcome.FAILED, CaseOutcome.ERROR})
 
@@ -45,8 +47,22 @@ class ValueKind(StrEnum):
     FORMATTED = "formatted"
     ERROR = "error"
     PATTERN = "pattern"
-    BOUND = "bound"
+    BOUND = "bound"  # only in older records
     DOCTEST = "doctest"
+
+
+class VisibleValue(Schema):
+    """Why a test is not sealed, and the value that stays in it."""
+
+    reason: str
+    value: str | int | float | None = None
+    """None: it is not known."""
+
+    @property
+    def line(self) -> int:
+        """The line that the reason names; 0: it names none."""
+        found = _LINE.search(self.reason)
+        return int(found[1]) if found is not None else 0
 
 
 class ChangedExpectation(Schema):

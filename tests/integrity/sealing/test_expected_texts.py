@@ -115,7 +115,11 @@ def test_an_attribute_of_the_class_is_taken_out(value, why):
     ],
 )
 def test_a_text_that_stays_elsewhere_is_not_sealed(body, head, why):
-    reasons = ("is an input of the test, too", "computes the expected text", "of another test")
+    reasons = (
+        "is an input of the test, too",
+        "computes the expected text",
+        "elsewhere in the file",
+    )
     file = sealed(body, head=head)
     assert (file.functions["T::test_it"].unsealed or "").endswith(reasons[why])
 
@@ -164,17 +168,14 @@ def raised(text: str, name: str = "builtins.KeyError") -> Recording:
     return Recording(1, raised=error(text, name), is_error=True)
 
 
-@pytest.mark.parametrize(
-    "text", ["f'sixty {n}'", "'sixty %d' % n", "'sixty {}'.format(n)", "'sixty {a:>1}'.format(a=n)"]
-)
-def test_the_host_computes_a_text_of_constants(text):
-    body = f"n = 1\nmsg = {text}\nwith self.assertRaisesMessage(KeyError, msg):\n    parse(n)"
+def test_the_host_computes_a_text_of_constants():
+    body = "n = 1\nmsg = f'sixty {n}'\nwith self.assertRaisesMessage(KeyError, msg):\n    parse(n)"
     assert judged(body, raised("say sixty 1")).sealed == {IT}
     assert judged(body, raised("say sixty 2")).differing == {IT}
 
 
-@pytest.mark.parametrize("text", ["'%*d' % (9, 9)", "'%99999d' % 9", "'{0.n:99999}'.format(9)"])
-def test_the_host_leaves_unusual_formats_to_the_reference(text):
+@pytest.mark.parametrize("text", ["'%d' % 9", "'%99999d' % 9", "'{0.n:99999}'.format(9)"])
+def test_the_host_leaves_older_formats_to_the_reference(text):
     body = f"with self.assertRaisesMessage(KeyError, {text}):\n    parse('a')"
     assert judged(body, raised("sixty")).sealed == frozenset()
     assert judged(body, raised("sixty"), raised("sixty")).sealed == {IT}

@@ -82,7 +82,8 @@ def test_an_input_of_the_project_meets_nothing(statement):
 def test_a_constant_shows_an_equal_value_and_a_part_of_one(constant, right):
     why = shows(Observation(line=7, constants=(constant,)), right, base="other")
     assert why is not None
-    assert why.startswith(f"line 7: {constant!r}, which only a right fix gives")
+    assert why.reason.startswith(f"line 7: {constant!r}, which only a right fix gives")
+    assert why.value == constant
 
 
 @pytest.mark.parametrize(

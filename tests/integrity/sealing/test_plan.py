@@ -488,7 +488,8 @@ def test_a_row_whose_expected_text_is_an_input_of_another_row_is_not_sealed():
         recordings[0] = replace(recordings[0], values=(*recordings[0].values, token(number)))
     judged = plan(body, *tests).judge(outcome(found), referenced(outcome(found)))
     assert judged.sealed == {NodeId(f"test_it.py::{tests[1]}")}
-    assert [*judged.unsealed.values()] == ["line 6: its expected value is an input of another test"]
+    why = "line 6: its expected value is an input elsewhere in the file"
+    assert [*judged.unsealed.values()] == [why]
 
 
 BESIDE = """
@@ -634,7 +635,29 @@ def test_a_value_that_is_an_input_of_another_test_is_not_sealed(value, other):
         outcome({"test_it": [values(1, ast.literal_eval(value))], "test_b": [values(2, 3)]}),
         SealedReference(),
     )
-    assert judged.unsealed == {IT: "line 4: its expected value is an input of another test"}
+    assert judged.unsealed == {IT: "line 4: its expected value is an input elsewhere in the file"}
+
+
+@pytest.mark.parametrize("expected", ["6100", "[6100, 3]", "{'a': (6100, 4)}"])
+@pytest.mark.parametrize(
+    ("before", "after", "is_sealed"),
+    [
+        ("", "assert pool(6100) == 3", False),
+        ("box = parse('a')", "assert box.back(6100) == 3", False),
+        ("box = pool(6100)", "", True),
+        ("box = parse('a')\n    box.add(6100)", "", True),
+        ("box = parse('a')\n    pool(6100)", "", False),
+    ],
+)
+def test_an_expected_value_may_be_an_input_only_where_the_compared_one_comes_from(
+    expected, before, after, is_sealed
+):
+    compared = "box" if "box" in before else "parse('a')"
+    body = f"    {before or 'pass'}\n    assert {compared} == {expected}\n    {after or 'pass'}\n"
+    found = outcome({"test_it": [values(1, ast.literal_eval(expected)), values(2, 3)]})
+    judged = plan(f"def test_it():\n{body}").judge(found, SealedReference())
+    assert judged.mismatches == ()
+    assert (IT in judged.sealed) is is_sealed
 
 
 @pytest.mark.parametrize("value", ["999", "b'xyz'", "[1, 2]"])

@@ -11,6 +11,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from agentbench.attempt.expected_tests import expected_tests, modules_of_tests
 from agentbench.attempt.judged_tests import JudgedRuns
@@ -131,7 +132,8 @@ def run_blind(
     # Mismatches are left only without a reference solution; they are critical findings.
     if left and not (judged is not None and judged.mismatches):
         elsewhere = _one_of_each(tests.elsewhere, uncontrolled, passed, seed)
-        blind = _blind_runs(runs, tests, left, elsewhere, passed, seed)
+        visible = sealed.visible if sealed is not None else {}
+        blind = _blind_runs(runs, replace(tests, visible=visible), left, elsewhere, passed, seed)
         if not blind.runs and (sealed is None or sealed.record is None):
             why = "no test function whose expectations can be changed"
             kinds = tuple(_kinds(fixed, judged, {}, useless))
@@ -189,6 +191,12 @@ def _blind_runs(
             if test not in left and file_of(test) in left_files
         ),
         elsewhere=tuple(elsewhere),
+        visible=tests.visible,
+        others={
+            str(path): written.content
+            for path, written in context.hidden_tests.files.items()
+            if written is not None and str(path) not in left_files
+        },
     )
     plan = ControlPlan(own, seed, certain_only=unconfirmed)
     memory = context.control_memory

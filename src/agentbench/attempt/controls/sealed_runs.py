@@ -12,7 +12,7 @@ from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.controls.sealed_evidence import sealed_report
 from agentbench.attempt.judged_tests import JudgedRuns, held, judged_timeout
 from agentbench.integrity.control_plan import ControlledTests
-from agentbench.integrity.records import SealedRun
+from agentbench.integrity.records import SealedRun, VisibleValue
 from agentbench.integrity.sealing.canonical import read_recordings
 from agentbench.integrity.sealing.inheritance import Inheritance, inherited_tests
 from agentbench.integrity.sealing.isolation import Comparison, comparing_server, isolated
@@ -48,6 +48,8 @@ class SealedResult:
     """The report of code that gave wrong values, which must not see the right ones; None: the
     final test decides."""
     useless: str | None = None  # why there was no run
+    visible: Mapping[NodeId, VisibleValue] = field(default_factory=dict)
+    """Why tests are not sealed, and the values that stay in them."""
     uncontrolled: Mapping[str, str] = field(default_factory=dict)
     """Files of pass-to-pass tests of which none is controlled, and why."""
 
@@ -114,6 +116,7 @@ class _SealedRuns:
         return SealedResult(
             judged=judged,
             report=report,
+            visible=self._visible(judged),
             uncontrolled=self._reference.regressions.uncontrolled,
             record=SealedRun(
                 tries=len(self._outcomes),
@@ -278,6 +281,16 @@ class _SealedRuns:
             values=judged[-1].values,
             has_wrong_value=any(each.has_wrong_value for each in (*judged, *others)),
         )
+
+    def _visible(self, judged: JudgedSeal) -> dict[NodeId, VisibleValue]:
+        base = self._reference.base or {}
+        stays = {test: one.stays for test, one in base.items() if one.stays is not None}
+        others = {one.reason: one for one in stays.values()}  # of other cases of a function
+        found = {}
+        for test, why in judged.unsealed.items():  # the statement follows the reason
+            other = next((one for known, one in others.items() if why.startswith(known)), None)
+            found[test] = stays.get(test) or other or VisibleValue(reason=why)
+        return found
 
     def _outcome(self, run: TestRun) -> SealedOutcome:
         original = {new: old for old, new in self._renamed.items()}

@@ -6,18 +6,12 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from agentbench.integrity.expectation_changes.expected_literals import LiteralReader
-from agentbench.integrity.expectation_changes.expected_values import (
-    ExpectedValue,
-    NumberBound,
-)
+from agentbench.integrity.expectation_changes.expected_values import ExpectedValue
 from agentbench.integrity.expectation_changes.other_values import FAR, NEAR, Distance
-from agentbench.integrity.records import ValueKind
 from agentbench.python_source import scopes
 from agentbench.python_source.functions import FoundFunction
 from agentbench.python_source.python_syntax import name_of
 
-_LESS = (ast.Lt, ast.LtE)
-_GREATER = (ast.Gt, ast.GtE)
 _ARGUMENTS = 2  # the doubt about a call's arguments; others may give the same result
 _CLOSE = {
     "isclose": {"rel_tol": 1e-5, "abs_tol": 1e-8},
@@ -104,8 +98,6 @@ def _compared(
             return [value for side in singletons for value in reader.literals(side, doubt)]
         case ast.In():
             return _member(reader, sides[0], doubt + 1)
-        case ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE():
-            return _bounded(reader, sides, op, doubt + 2)
         case _:
             return []  # a value that differs from one value differs from another, too
 
@@ -150,18 +142,6 @@ def _member(reader: LiteralReader, left: ast.expr, doubt: int) -> list[ExpectedV
     is_column = isinstance(left, ast.Name) and left.id in reader.columns
     if is_column or reader.is_constant(left) or isinstance(left, ast.JoinedStr | ast.Tuple):
         return reader.literals(left, doubt, FAR)
-    return []
-
-
-def _bounded(reader: LiteralReader, sides: Sides, op: ast.cmpop, doubt: int) -> list[ExpectedValue]:
-    left, right = sides
-    for side, upper in ((right, isinstance(op, _LESS)), (left, isinstance(op, _GREATER))):
-        if not isinstance(side, ast.Constant | ast.UnaryOp | ast.Name):
-            continue
-        value = reader.value_of(side)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            rewriter = NumberBound(value=value, upper=upper)
-            return [reader.value(side, ValueKind.BOUND, doubt, rewriter)]
     return []
 
 

@@ -11,7 +11,6 @@ from agentbench.integrity.expectation_changes.expected_values import (
     ExpectedError,
     ExpectedPattern,
     ExpectedValue,
-    FirstElement,
     FormattedText,
     ParameterRow,
     ValueRewriter,
@@ -29,10 +28,6 @@ _PURE = frozenset([
     "approx", "str", "int", "float", "bytes", "bytearray", "Decimal", "Fraction", "array", "Series",
     "Path", "PurePath", "PurePosixPath", "timedelta"
 ])  # fmt: skip
-# The opening brackets for the elements of empty containers that calls create.
-_EMPTY_CALLS = {"set": "{", "frozenset": "{", "list": "[", "tuple": "(", "dict": "{0: "}
-_EMPTY_DICT = _EMPTY_CALLS["dict"]
-_CLOSING = {"{": "}", "[": "]", "(": ", )"}
 _KINDS: Mapping[type, ValueKind] = {
     bool: ValueKind.TRUTH,
     type(None): ValueKind.NOTHING,
@@ -138,9 +133,9 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
     def _constant(
         self, node: ast.expr, doubt: int, distance: Distance, avoid: Collection[object]
     ) -> ExpectedValue | None:
-        if isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict):
-            return None  # their elements are changed in place
         value = self.value_of(node)
+        if value and isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict):
+            return None  # their elements are changed in place
         if isinstance(value, constants.NotConstant):
             return None
         if not isinstance(node, ast.Constant) and len(repr(value)) > _LONGEST_COPY:
@@ -152,13 +147,10 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
     def _named(self, name: str, doubt: int, distance: Distance) -> Iterator[ExpectedValue]:
         scope, count = self.function, self.function.compared.get(name, 0)
         if name in self.columns:
-            elsewhere = scope.loads[name] > count
-            doubt += elsewhere
-            for value in self._in_rows(
+            doubt += scope.loads[name] > count  # it is read elsewhere, too
+            yield from self._in_rows(
                 name, lambda cell: self._expected_values(cell, doubt, distance)
-            ):
-                if not (elsewhere and isinstance(value.rewriter, FirstElement)):
-                    yield value
+            )
             return
         if name not in scope.bound:
             scope = self.module
@@ -173,8 +165,6 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
         neighbours = self._scalars(elements)
         for element in elements:
             yield from self._expected_values(element, doubt, distance, neighbours)
-        if not elements:
-            yield self._first_element(node, self.source.segment(node)[0], doubt)
 
     def _pairs(self, node: ast.Dict, doubt: int, distance: Distance) -> Iterator[ExpectedValue]:
         keys = [key for key in node.keys if key is not None]
@@ -183,29 +173,18 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
             yield from self._expected_values(key, doubt, NEAR, neighbours)
         for value in node.values:
             yield from self._expected_values(value, doubt, distance)
-        if not node.keys:
-            yield self._first_element(node, _EMPTY_DICT, doubt)
-
-    def _first_element(self, node: ast.expr, opening: str, doubt: int) -> ExpectedValue:
-        """The change that adds an element to an empty container."""
-        like: constants.Scalar = 1 if opening == _EMPTY_DICT else "a"
-        rewriter = FirstElement(like=like, before=opening, after=_CLOSING[opening[0]])
-        return self.value(node, ValueKind.CONTAINER, doubt, rewriter)
 
     def _call(self, node: ast.Call, doubt: int, distance: Distance) -> Iterator[ExpectedValue]:
         name = name_of(node.func)
         arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
-        if not arguments and name in _EMPTY_CALLS:
-            yield self._first_element(node, _EMPTY_CALLS[name], doubt)
-        elif name == "approx":
+        if name == "approx":
             tolerance = self.tolerance(node, {"rel": 1e-6, "abs": 1e-12})
             if tolerance is not None and node.args:
                 yield from self._expected_values(node.args[0], doubt, tolerance)
         else:
             extra = 1 if name in _PURE else 2
             for argument in arguments:
-                values_in = self._expected_values(argument, doubt + extra, distance)
-                yield from (o for o in values_in if not isinstance(o.rewriter, FirstElement))
+                yield from self._expected_values(argument, doubt + extra, distance)
 
     def tolerance(self, call: ast.Call, usual: Mapping[str, float]) -> Distance | None:
         """The tolerance of a comparison; `None` if it is not a constant."""

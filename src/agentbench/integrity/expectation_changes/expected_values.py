@@ -18,7 +18,7 @@ from agentbench.integrity.expectation_changes.other_values import (
     other_value,
 )
 from agentbench.integrity.records import ValueKind
-from agentbench.python_source.constants import LiteralValue, Scalar
+from agentbench.python_source.constants import LiteralValue
 from agentbench.python_source.source_text import SourceSpan
 
 
@@ -129,34 +129,6 @@ class FormattedText(ValueRewriter):
         word = _word(rng)
         text = f"(({self.written} + {word!r})[:-1])"
         return Replacement(text=text, display=f"{self.written} + {word[0]!r}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberBound(LiteralRewriter):
-    """A number that is an upper or a lower bound."""
-
-    value: float
-    upper: bool
-
-    def changed(self, rng: Random) -> Replacement | None:
-        """A bound that no likely value satisfies."""
-        step = 1000 * abs(self.value) + rng.randrange(5_000, 90_000)
-        return _replacement(self.value + (-step if self.upper else step))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FirstElement(ValueRewriter):
-    """The element that an empty container gets."""
-
-    like: Scalar
-    before: str  # the opening bracket, or a key with it
-    after: str
-
-    def changed(self, rng: Random) -> Replacement | None:
-        """A container with one element."""
-        new = other_value(self.like, rng)
-        text = self.before + str(write_disguised(new)) + self.after
-        return Replacement(text=text, display=f"with {new!r} added")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

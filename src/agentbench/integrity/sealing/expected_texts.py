@@ -15,9 +15,10 @@ from agentbench.python_source.scopes import names_in
 TELLING = 4  # characters; shorter texts are in most files
 _USUAL = 1000  # numbers up to this are in most files
 _LONG = 12  # characters of a container, such as [1, 2, 3, 4]
-ELSEWHERE = "line {}: its expected value is an input of another test"
+ELSEWHERE = "line {}: its expected value is an input elsewhere in the file"
 SHARED = "line {}: its expected value is an input of the test, too"
 FOREIGN = "line {}: its expected value is in another file"
+_NOT_TEXT = "\0"
 _COMPUTED = "line {}: the test computes the expected text"
 
 
@@ -105,19 +106,25 @@ def _is_telling(text: str) -> bool:
 
 
 def whole_values(site: Site, names: FileNames) -> Iterator[str]:
-    """The values that an assertion expects in every test; values of tables are excluded."""
+    """The values that an assertion expects in every test, and the numbers and bytes in them.
+
+    Values of tables are excluded.
+    """
     for one in site.removed:
         nodes = [one.node]
         for name in variables_in(one.node):
             cells = names.cells.get(names.key(name, site.function), ())
             nodes += [cell.node for cell in cells if len(cells) == 1]
         yield from filter(None, map(telling_form, nodes))
+        for part in (part for node in nodes for part in ast.walk(node)):
+            if (form := telling_form(part)) is not None and form.startswith(_NOT_TEXT):
+                yield form
 
 
 def telling_form(node: ast.AST) -> str | None:
     """A form of a constant expression to compare with others; None if many are equal by chance.
 
-    It is the text itself, or another value behind a mark that no text has.
+    It is the text itself, or another value behind `_NOT_TEXT`.
     """
     if not isinstance(node, ast.Constant | ast.List | ast.Tuple | ast.Set | ast.Dict | ast.UnaryOp):
         return None
@@ -135,7 +142,7 @@ def telling_form(node: ast.AST) -> str | None:
             is_telling = len(repr(value)) >= _LONG
         case _:
             is_telling = False
-    return f"\0{value!r}" if is_telling else None
+    return f"{_NOT_TEXT}{value!r}" if is_telling else None
 
 
 def given_input(

@@ -5,14 +5,12 @@ Parts that are known only in the test's run are `Unknown`.
 
 import ast
 import math
-import re
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path, PurePath, PurePosixPath
-from string import Formatter
 from typing import TypeAlias
 from uuid import UUID
 
@@ -31,7 +29,6 @@ from agentbench.python_source.python_syntax import dotted_name
 _DEEPEST = 40
 _MOST_ITEMS = 20_000
 _LONGEST_FORMAT = 20
-_LARGE = re.compile(r"[%:][^%{}]*\d{4}")  # a style with a long number
 _CONSTANTS = {
     "math.inf": math.inf, "math.nan": math.nan, "math.pi": math.pi, "math.e": math.e,
     "timezone.utc": UTC, "datetime.timezone.utc": UTC, "UTC": UTC, "datetime.UTC": UTC,
@@ -216,13 +213,6 @@ class _Reader(Struct, frozen=True):
                     return -number
             case ast.JoinedStr(values=parts):
                 return "".join(self._formatted(part, depth - 1) for part in parts)
-            case ast.BinOp(left=text, op=ast.Mod(), right=arguments):
-                left, right = self.python(text, depth - 1), self.python(arguments, depth - 1)
-                # With `*` or a long number, the text may need much memory.
-                if isinstance(left, str) and "*" not in left and not _LARGE.search(left):
-                    return left % right
-            case ast.Call(func=ast.Attribute(value=text, attr="format"), args=args, keywords=named):
-                return self._with_format(text, args, named, depth - 1)
             case ast.Call():
                 return self._constructed(node, depth - 1)
             case ast.List(elts=elements):
@@ -254,24 +244,6 @@ class _Reader(Struct, frozen=True):
             case _:
                 pass
         raise _NotConstantError
-
-    def _with_format(
-        self,
-        text: ast.expr,
-        arguments: Sequence[ast.expr],
-        keywords: Sequence[ast.keyword],
-        depth: int,
-    ) -> object:
-        """Evaluate `"{}".format(x)` with plain fields, whose styles have no long number."""
-        style = self.python(text, depth)
-        if not isinstance(style, str) or _LARGE.search(style):
-            raise _NotConstantError
-        if any(name and not name.isalnum() for _, name, _, _ in Formatter().parse(style)):
-            raise _NotConstantError
-        if any("{" in (spec or "") for _, _, spec, _ in Formatter().parse(style)):
-            raise _NotConstantError
-        named = {str(keyword.arg): self.python(keyword.value, depth) for keyword in keywords}
-        return style.format(*(self.python(each, depth) for each in arguments), **named)
 
     def _constructed(self, node: ast.Call, depth: int) -> object:
         name = dotted_name(node.func).rpartition(".")[2]

@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError
 from agentbench.core.checksums import ChecksummedDocument
 from agentbench.core.files import write_atomically
 from agentbench.core.schema import JsonObject, Schema
+from agentbench.integrity.records import VisibleValue
 from agentbench.scoring.evidence import NodeId
 
 if TYPE_CHECKING:  # a run without controls needs no recordings
@@ -55,7 +56,7 @@ class BaseDifference(Schema):
 
     passed: frozenset[int] = frozenset()
     failed: frozenset[int] = frozenset()
-    stays: str | None = None  # why its text shows a value that only the solution gives
+    stays: VisibleValue | None = None  # in its text, and only the solution gives it
 
 
 class SampledFile(Schema):

@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from agentbench.integrity.records import VisibleValue
 from agentbench.integrity.sealing.canonical import (
     CanonicalValue,
     Digest,
@@ -357,8 +358,8 @@ def what_stays(
     observed: Mapping[int, Observation],
     right: Sequence[Recording],
     base: Sequence[Recording],
-) -> str | None:
-    """Why a test is not sealed: a value that only the reference solution gives stays in it.
+) -> VisibleValue | None:
+    """A value that only the reference solution gives, and that stays in a test.
 
     Args:
         observed: The observed expressions of its file.
@@ -371,15 +372,20 @@ def what_stays(
         known = before.get(recording.site, set())
         found = set(_recorded(recording, with_keys=expression.is_own)) - known
         if found and expression.is_foreign_argument:
-            return _PASSED.format(expression.line)
+            longest = max(found, key=lambda value: (len(str(value)), repr(value)))
+            return VisibleValue(reason=_PASSED.format(expression.line), value=longest)
         of_test = [after.get(other, set()) for other in expression.others]
         constants = {*expression.constants}.union(*of_test) - known
         # Arguments of an object's own methods are inputs; those of a text's methods are not.
         if recording.site < 0 and len(recording.values) > 1:
             constants -= expression.arguments
         for constant in sorted(constants, key=repr):
-            if any(_tells(constant, value, known) for value in found):
-                return _STAYS.format(expression.line, constant)
+            if told := [
+                value for value in sorted(found, key=repr) if _tells(constant, value, known)
+            ]:
+                why = _STAYS.format(expression.line, constant)
+                is_part = str(told[0]) in str(constant)
+                return VisibleValue(reason=why, value=told[0] if is_part else constant)
     return None
 
 

@@ -15,7 +15,7 @@ from agentbench.core.checksums import sources_checksum
 from agentbench.errors import InputError
 from agentbench.integrity.control_plan import ControlledTests, FunctionKey, decoded
 from agentbench.integrity.expectation_changes.engine import shorten
-from agentbench.integrity.records import SealedMismatch
+from agentbench.integrity.records import SealedMismatch, VisibleValue
 from agentbench.integrity.sealing import evaluation
 from agentbench.integrity.sealing.canonical import Recording, shown
 from agentbench.integrity.sealing.checks import Comparison, LikeReference, Site, Truthiness
@@ -295,9 +295,10 @@ class SealedPlan:
                 (passed if is_right else failed).add(number)
             recorded = run.recordings_of(node_id), base.recordings_of(node_id)
             stays = guard.run(partial(what_stays, observed, *recorded))
-            why = stays.reason if isinstance(stays, Incomparable) else stays
+            if isinstance(stays, Incomparable):
+                stays = VisibleValue(reason=stays.reason)
             found[node_id] = BaseDifference(
-                passed=frozenset(passed), failed=frozenset(failed), stays=why
+                passed=frozenset(passed), failed=frozenset(failed), stays=stays
             )
         return found
 
@@ -424,7 +425,7 @@ class _Proof(Struct, kw_only=True):
 
     strength: dict[int, int] = field(default_factory=dict)  # of each assertion that counts
     failed: set[int] = field(default_factory=set)  # by code without a fix
-    stays: str | None = None  # a value that stays
+    stays: VisibleValue | None = None
 
     def add(self, strength: Mapping[int, int], base: BaseDifference) -> None:
         """Add the assertions of one test of the function."""
@@ -439,7 +440,7 @@ class _Proof(Struct, kw_only=True):
         if not self.strength:
             return _NO_DIFFERENCE
         if self.stays is not None:
-            return self.stays
+            return self.stays.reason
         if max(self.strength.values()) < _LEAST_STRENGTH:
             strongest = min(self.strength, key=lambda number: (-self.strength[number], number))
             return _GUESSABLE.format(site_of(strongest).line)

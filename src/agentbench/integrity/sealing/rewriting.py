@@ -5,7 +5,6 @@ from collections.abc import Collection, Mapping
 
 from agentbench.errors import InputError
 from agentbench.integrity.sealing.expected_texts import telling_form
-from agentbench.python_source.functions import functions_of
 
 
 class NodeReplacer(ast.NodeTransformer):
@@ -41,23 +40,16 @@ def empty_others(tree: ast.Module, listed: Collection[str]) -> None:
             node.decorator_list = []
 
 
-def constants_by_function(tree: ast.Module) -> dict[str, set[str]]:
-    """The constants of each function, and of the rest of the file under an empty name.
+def constants_in(tree: ast.Module) -> set[str]:
+    """The constants of a file in the form of `telling_form`, and its short texts.
 
-    They have the form of `telling_form`; short texts are there, too, since longer ones have them.
+    Longer texts are searched for those.
     """
-    nodes = {"": list(ast.walk(tree))}
-    inside: set[int] = set()
-    for name, function in functions_of(tree).functions.items():
-        nodes[name] = [node for statement in function.node.body for node in ast.walk(statement)]
-        inside.update(map(id, nodes[name]))
-    nodes[""] = [node for node in nodes[""] if id(node) not in inside]
-    found: dict[str, set[str]] = {name: set() for name in nodes}
-    for name, own in nodes.items():
-        for node in own:
-            form = telling_form(node)
-            if form is None and isinstance(node, ast.Constant) and isinstance(node.value, str):
-                form = node.value
-            if form is not None:
-                found[name].add(form)
+    found = set[str]()
+    for node in ast.walk(tree):
+        form = telling_form(node)
+        if form is None and isinstance(node, ast.Constant) and isinstance(node.value, str):
+            form = node.value
+        if form is not None:
+            found.add(form)
     return found

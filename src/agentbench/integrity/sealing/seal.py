@@ -36,7 +36,7 @@ from agentbench.integrity.sealing.observation import Observation, observe
 from agentbench.integrity.sealing.opaque_names import OpaqueNames, opaque_names, rename_definitions
 from agentbench.integrity.sealing.rewriting import (
     NodeReplacer,
-    constants_by_function,
+    constants_in,
     empty_others,
     written,
 )
@@ -49,7 +49,7 @@ from agentbench.integrity.sealing.statements import (
 from agentbench.python_source import scopes, source_text
 from agentbench.python_source.functions import FoundFunction, called_by, is_test, split_id
 from agentbench.python_source.python_syntax import name_of, root_of, variables_in
-from agentbench.python_source.scopes import RAISING
+from agentbench.python_source.scopes import RAISING, own_nodes
 
 _UNKNOWN_PARAMETER = "line {}: the values of {} are not in the file"
 _NO_ASSERTION = "it has no assertion with an expected value"
@@ -378,21 +378,35 @@ class _Sealer:
 
     def compare_with_inputs(self, tree: ast.Module) -> None:
         """Find the assertions whose expected values are in other functions of the sealed tree."""
-        texts = constants_by_function(tree)
-        known = set().union(*texts.values())
+        known = constants_in(tree)
         self.inputs = frozenset(n for n, c in self.tokens.items() if telling_form(c.node) in known)
         for number, site in self.sites.items():
             if site.unsealed is None:
-                own = texts.get(site.function, set())
-                others = set().union(*(found for name, found in texts.items() if found is not own))
+                own = self._flowing(site)
                 expected, parts = {*whole_values(site, self.names)}, []
                 if text := self._texts.get(number):
                     parts = [part for part in text.telling if part not in expected]
                     given = {*text.inserted}
                     expected = expected - given if parts else expected | given
-                is_part = any(part in text for text in own | others for part in parts)
-                if is_part or any(text in others and text not in own for text in expected):
+                is_part = any(part in text for text in known for part in parts)
+                if is_part or not known.isdisjoint(expected - own):
                     self.sites[number] = replace(site, unsealed=ELSEWHERE.format(site.line))
+
+    def _flowing(self, site: Site) -> set[str]:
+        """The constants from which the recorded values of an assertion may come."""
+        scope, nodes = self.names.functions[site.function], self._recorded[site.number]
+        names = {name for node in nodes for name in scope.origins(node) if name in scope.bound}
+        statements = own_nodes(self.functions[site.function].node.body)
+        before = [
+            part
+            for node in statements
+            if isinstance(node, ast.stmt) and not isinstance(node, ast.Assert)
+            for part in ast.iter_child_nodes(node)
+            if node.lineno < site.line and not names.isdisjoint(scopes.names_in(node))
+            if not isinstance(part, ast.stmt)
+        ]
+        parts = (part for root in (*nodes, *before) for part in ast.walk(root))
+        return {form for part in parts if (form := telling_form(part)) is not None}
 
     def transformed(self) -> ast.Module:
         tree = NodeReplacer(self._replaced | self._cells).visit(self.file.source.tree)

@@ -69,6 +69,13 @@ _LENIENT = re.compile(
     "almost|approx|close|near|ignor|like|similar|order|sort|element|item|any|not|unequal|less"
     "|greater|len|size|shape|type|html|xml|json|url|sql"
 )
+
+
+def is_named_equality(name: str) -> bool:
+    """Whether the name of an assertion or a method says that two values must be equal."""
+    return bool(_EQUAL.search(name.lower())) and not _LENIENT.search(name.lower())
+
+
 """Names of assertions that accept other values, too."""
 RECORDER = "agentbench_recorder"
 
@@ -348,8 +355,8 @@ class StatementReader(Struct, frozen=True, kw_only=True):
             for node in given
             if not self.conditions.can_be_removed(node)
         )
-        is_equality = bool(_EQUAL.search(name.lower())) and not _LENIENT.search(name.lower())
-        check = LikeReference(indices=tuple(range(len(recorded))), is_equality=is_equality)
+        indices = tuple(range(len(recorded)))
+        check = LikeReference(indices=indices, is_equality=is_named_equality(name))
         return SealedStatement(
             checks=(SealedCheck(check=check, recorded=recorded),),
             unsealed=None if recorded else f"the host cannot evaluate {name}",

@@ -1,0 +1,103 @@
+from random import Random
+from textwrap import dedent
+
+import pytest
+
+from agentbench.integrity.control_plan import ControlledTests, ControlPlan, KnownFunctions
+from agentbench.integrity.records import VisibleValue
+from agentbench.integrity.visible_values import change_visible
+from agentbench.scoring.evidence import NodeId
+
+
+def changed(source: str, value: str | float | None, *, line: int = 4, **data: str) -> str | None:
+    texts = {"t.py": dedent(source), **data}
+    visible = VisibleValue(reason=f"line {line}: it stays", value=value)
+    found = change_visible("t.py", "test_it", visible, texts, Random(1))
+    if found is None:
+        return None
+    assert found.change.line == line
+    new = {**texts, **found.files}
+    compile(new["t.py"], "t.py", "exec")
+    differing = [line for name in new for line in _differing(texts[name], new[name])]
+    return "; ".join(differing)
+
+
+def _differing(old: str, new: str) -> list[str]:
+    pairs = zip(old.splitlines(), new.splitlines(), strict=True)
+    return [after.strip() for before, after in pairs if before != after]
+
+
+@pytest.mark.parametrize(
+    ("statement", "value", "new"),
+    [
+        ("assert eq(f(1), 8001)", 8001, "assert eq(f(1), (7991))"),
+        ("assert [f(1), 8001] == [8001, 8001]", 8001, "assert [f(1), (7991)] == [(7991), (7991)]"),
+        ("assert f(1).split('8001')", "8001", "assert f(1).split(('3252'))"),
+        ("assert f(1) in b'a 8001 b'", "8001", "assert f(1) in (b'a 3252 b')"),
+        ("assert f(1) == f'8001 {x}'", "8001", "assert f(1) == f'3252 {x}'"),
+        ("assert f(18001) == g(8001.5)", 8001, None),
+        ("if f(1) != 8001: fail()", None, "if f(1) != (8000): fail()"),
+        ("assert g(8001)[8002]", None, None),
+    ],
+)
+def test_a_value_is_changed_where_it_stays(statement, value, new):
+    assert changed(f"import t\n\ndef test_it():\n    {statement}\n", value) == new
+
+
+def test_a_value_that_a_name_holds_is_changed_in_the_function_and_then_in_the_file():
+    in_function = "def test_it():\n    want = 8001\n\n    assert eq(f(1), want)\n"
+    assert changed(in_function + "\nOTHER = 8001\n", 8001) == "want = (7991)"
+    in_file = "WANT = 8001\n\ndef test_it():\n    assert eq(f(1), WANT)\n"
+    assert changed(in_file, 8001) == "WANT = (7991)"
+
+
+def test_a_value_in_data_of_the_tests_is_changed_there():
+    source = "def test_it():\n    want = load()\n\n    assert f(1) == want\n"
+    data = '{"other": 18001,\n"right": 8001}\n'
+    assert changed(source, 8001, **{"data.json": data}) == '"right": 7991}'
+
+
+def test_the_values_of_a_function_change_if_it_compares_them_by_a_named_equality():
+    source = (
+        "def test_it():\n    other = Box(1)\n    other.value = 8001\n    assert box.equals(other)\n"
+    )
+    assert changed(source, None) == "other.value = (8000)"
+    assert changed(source.replace("equals", "contains"), None) is None
+
+
+FIXED = (NodeId("t.py::test_it"),)
+SOURCE = b"def test_it():\n    assert f(1) == 61\n    assert eq(f(2), stored(2))\n"
+
+
+def plan(*, certain_only: bool = False) -> ControlPlan:
+    visible = {FIXED[0]: VisibleValue(reason="line 3: 8002 stays", value=8002)}
+    tests = ControlledTests(
+        files={"t.py": SOURCE},
+        fixed=FIXED,
+        passing=(),
+        visible=visible,
+        others={"data.txt": b"\xff 2: 8002\n", "other.txt": b"\xff\n"},
+    )
+    return ControlPlan(tests, 1, certain_only=certain_only)
+
+
+def test_a_blind_run_changes_the_value_that_stays_and_no_other():
+    half = plan().half(0 if plan().sides[0] else 1, KnownFunctions())
+    (drawn,) = half.drawn
+    assert (drawn.original, drawn.line) == ("8002", 3)
+    assert half.must_fail == FIXED
+    assert half.weakly_failing == frozenset()
+    assert b"== (61)" in half.files["t.py"]
+    assert half.files["data.txt"].startswith(b"\xff 2: ")
+    assert half.files["data.txt"] != b"\xff 2: 8002\n"
+    assert "other.txt" not in half.files
+
+
+@pytest.mark.parametrize("known", ["no reference", "it passed"])
+def test_without_a_reference_that_confirms_it_an_expected_value_changes_instead(known):
+    drawn = plan(certain_only=known == "no reference")
+    side = 0 if drawn.sides[0] else 1
+    passed = KnownFunctions(uncertain=drawn.sides[side] if known == "it passed" else frozenset())
+    half = drawn.half(side, passed)
+    assert [one.original for one in half.drawn] == (["61"] if known == "no reference" else [])
+    assert set(half.files) == {"t.py"}
