@@ -22,7 +22,6 @@ from agentbench.python_source.source_text import (
     SourceEdit,
     SourceText,
     apply_edits,
-    edit_keeping_lines,
     parse_source,
 )
 
@@ -161,10 +160,14 @@ def _replaced(text: str, value: str | float, new: str | float) -> str:
 def _edit(
     source: SourceText, node: ast.Constant, value: str | float, new: str | float
 ) -> SourceEdit:
-    known = _known(node)
-    if isinstance(known, str):
-        new = _replaced(known, value, new)
-    written = (
-        new.encode("latin-1") if isinstance(node.value, bytes) and isinstance(new, str) else new
-    )
-    return edit_keeping_lines(source, source.span(node), f"({written!r})")
+    """An edit that keeps the form of a constant, since all of them get one form, and its lines."""
+    known, text = _known(node), source.segment(node)
+    if not isinstance(known, str):
+        text = repr(new)
+    elif (replaced := _replaced(text, value, new)) != text:
+        text = replaced
+    else:  # it is written with escapes
+        other = _replaced(known, value, new)
+        text = repr(other.encode("latin-1") if isinstance(node.value, bytes) else other)
+        text += "\\\n" * (source.segment(node).count("\n"))
+    return SourceEdit(span=source.span(node), text=text)
