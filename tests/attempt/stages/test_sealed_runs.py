@@ -9,7 +9,7 @@ from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import ControlKind
 from agentbench.scoring.evidence import CaseOutcome, Ending
 from agentbench.tasks.control_level import ControlLevel
-from tests.e2e.small_task import BUGGY, FIXED, LISTED, SERIAL, patch_of
+from tests.e2e.small_task import BUGGY, FIXED, HIDDEN, LISTED, SERIAL, patch_of
 from tests.fakes.staging import final_test_of as run
 from tests.fakes.staging import go, small_task
 
@@ -107,6 +107,27 @@ def test_the_record_names_a_file_of_regression_tests_without_a_control(attempt_b
     assert (weak.file, weak.function) == (name, "*")
     assert weak.reason == "no pass-to-pass test of it can be sealed"
     assert context.controls.sealed.regressions == len(ELSEWHERE)
+
+
+LARGE = (
+    HIDDEN
+    + """
+import pytest
+
+@pytest.mark.parametrize("n", range(40))
+def test_a_large_value(n):
+    assert str(basket.cheapest([n])) * 120_000 == str(n) * 120_000
+"""
+)
+
+
+def test_tests_to_fix_are_sealed_beside_others_that_record_too_much(attempt_by, tmp_path):
+    task = small_task(tmp_path / "large", hidden=LARGE, hidden_data={})
+    evidence, context = run(attempt_by, FIXED, task=task)
+    assert evidence.report.passed > 40
+    assert {test.control for test in context.controls.tests} == {ControlKind.SEALED}
+    files = {weak.file: weak.reason for weak in context.controls.weakly_controlled}
+    assert files == {LISTED[0].partition("::")[0]: "its tests record too much"}
 
 
 WRONG_FOR_THREE = FIXED.replace("sum(prices)", "sum(prices) + len(prices) // 3")

@@ -617,6 +617,21 @@ def test_what_tells_no_expected_value_is_no_reason(statement):
     assert judged.unsealed == {}
 
 
+@pytest.mark.parametrize(
+    ("is_full", "is_large", "is_wrong"),
+    [(True, True, False), (True, False, True), (False, True, True)],
+)
+def test_what_no_room_is_left_for_is_wrong_only_if_right_code_takes_little(
+    is_full, is_large, is_wrong
+):
+    known = reference_run(frozenset({IT}), {IT: (values(1, 61),)})
+    reference = SealedReference(runs=(known.model_copy(update={"is_large": is_large}),))
+    judged = plan(EQUAL).judge(replace(outcome({"test_it": []}), is_full=is_full), reference)
+    assert (judged.differing == {IT}) is is_wrong
+    if not is_wrong:
+        assert judged.unsealed == {IT: "the recordings of all tests took too much room"}
+
+
 def test_only_a_wrong_value_is_final():
     planned = plan(EQUAL)
     wrong = planned.judge(outcome({"test_it": [values(1, 60)]}), SealedReference())

@@ -8,6 +8,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from msgspec.structs import replace
+
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.controls.sealed_evidence import sealed_report
 from agentbench.attempt.judged_tests import JudgedRuns, held, judged_timeout
@@ -19,6 +21,7 @@ from agentbench.integrity.sealing.isolation import Comparison, comparing_server,
 from agentbench.integrity.sealing.memory import ReferenceRun, SealedReference, reference_run
 from agentbench.integrity.sealing.plan import JudgedSeal, SealedOutcome, SealedPlan
 from agentbench.integrity.sealing.regressions import (
+    TOO_LONG,
     confirmed,
     draw_sample,
     is_as_before,
@@ -27,6 +30,7 @@ from agentbench.integrity.sealing.regressions import (
 from agentbench.integrity.sealing.statements import RECORDER
 from agentbench.scoring import expectation
 from agentbench.scoring.evidence import CaseOutcome, Ending, Evidence, NodeId
+from agentbench.scoring.node_ids import files_of
 from agentbench.test_runs.mounted.agentbench_canonical_bounds import digest
 from agentbench.test_runs.runner import TestRun
 
@@ -34,6 +38,8 @@ SEALED_REPORT = "sealed.json"
 _STABLE_RUNS = 2  # of the reference solution, before a mismatch counts
 _MOST_ROUNDS = 3  # to find out which conditions the sealed tests have to evaluate themselves
 _NEARLY = 3  # a fix may be slower than the reference solution, and the machine may be busy
+_LARGE = 4 * 1024 * 1024  # characters, a quarter of what the recorder takes
+_FULL = '"kind": "full"'  # what it writes then; in a text, the quotes would have backslashes
 _FEW = 4  # one test that ends in an error, or a quarter of all, may be flaky
 _FURTHER_RUNS = 2
 
@@ -117,7 +123,7 @@ class _SealedRuns:
             judged=judged,
             report=report,
             visible=self._visible(judged),
-            uncontrolled=self._reference.regressions.uncontrolled,
+            uncontrolled={**self._uncontrolled, **self._reference.regressions.uncontrolled},
             record=SealedRun(
                 tries=len(self._outcomes),
                 ending=last.command.ending,
@@ -152,10 +158,11 @@ class _SealedRuns:
         return made
 
     def _planned(self, known: SealedReference, *, observes: bool = False) -> SealedPlan:
-        return SealedPlan(self.tests, self.seed, known, self._inherited, observes=observes)
+        tests = replace(self.tests, passing=()) if known.only_fixed else self.tests
+        return SealedPlan(tests, self.seed, known, self._inherited, observes=observes)
 
     def _recall(self, known: SealedReference) -> None:
-        if known.relaxed or known.paired or known.keeps_names:
+        if known.relaxed or known.paired or known.keeps_names or known.only_fixed:
             self._plan = self._planned(known)
         self._reference = known
 
@@ -167,6 +174,12 @@ class _SealedRuns:
         if self._reference.runs and passed.isdisjoint(self.tests.fixed):
             return "the reference solution passes no test without its expected values"
         return None
+
+    @property
+    def _uncontrolled(self) -> dict[str, str]:
+        """The files with tests to fix in which no test that stays passing is sealed."""
+        left = self.tests.passing if self._reference.only_fixed else ()
+        return dict.fromkeys(files_of(left), TOO_LONG)
 
     @property
     def _renamed(self) -> dict[NodeId, NodeId]:
@@ -193,6 +206,10 @@ class _SealedRuns:
         self._plan = self._planned(known, observes=True)
         if solution is not None:
             known, run = self._with_names(known, self._reference_run(solution), solution)
+            if run.is_large and self.tests.passing:
+                known = known.model_copy(update={"only_fixed": True})
+                self._plan = self._planned(known, observes=True)
+                run = self._reference_run(solution)
             for _ in range(_MOST_ROUNDS):
                 relaxed = _joined(known.relaxed, isolated(self._plan.relaxed_by, run))
                 if relaxed == known.relaxed:
@@ -247,7 +264,8 @@ class _SealedRuns:
         run = runs.rewritten(self._plan.files, None, timeout_factor=1)
         outcome = self._outcome(run)
         seconds = run.command.duration.total_seconds()
-        return reference_run(outcome.passed, outcome.recordings, seconds)
+        found = reference_run(outcome.passed, outcome.recordings, seconds)
+        return found.model_copy(update={"is_large": len(run.recordings) > _LARGE})
 
     def _is_slow_task(self) -> bool:
         """Whether the reference solution nearly takes the time limit, with its recordings."""
@@ -304,6 +322,7 @@ class _SealedRuns:
                 if case.outcome is not CaseOutcome.UNFINISHED
             ),
             recordings={original.get(test, test): found for test, found in recordings.items()},
+            is_full=_FULL in run.recordings,
         )
 
 

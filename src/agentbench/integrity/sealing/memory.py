@@ -25,6 +25,7 @@ class ReferenceRun(Schema):
     passed: tuple[NodeId, ...] = ()
     recordings: dict[NodeId, tuple[JsonObject, ...]] = Field(default_factory=dict)
     seconds: float = 0.0
+    is_large: bool = False  # other right code may have no room left for the recordings of all tests
 
     def recordings_of(self, node_id: NodeId) -> "tuple[Recording, ...]":
         """The recordings of one test."""
@@ -100,6 +101,7 @@ class SealedReference(ChecksummedDocument):
     paired: dict[str, tuple[int, ...]] = Field(default_factory=dict)
     """By file: the assertions with two computed sides, one of which is taken out."""
     keeps_names: bool = False  # whether its tests pass only under their own names
+    only_fixed: bool = False  # whether the tests that stay passing record too much to be sealed
     runs: tuple[ReferenceRun, ...] = ()
     base: dict[NodeId, BaseDifference] | None = None
     """What the tests to fix show of the code without a fix; null: it was not run."""

@@ -57,6 +57,7 @@ _GUESSABLE = "line {}: its values are few enough to be guessed"
 _NO_DIFFERENCE = "code without a fix passes each assertion with a value that cannot be guessed"
 _VISIBLE = "line {}: its expected value stays in the test"
 _STRIDE = 1_000_000  # between the numbers of two files, whose assertions one test may record
+_NO_ROOM = "the recordings of all tests took too much room"
 _NO_RECORDING = "it recorded nothing that could be compared"
 _DOUBTFUL = "the host cannot evaluate line {}"
 _STUFFED = "a value that passes with many other expected values, too"
@@ -68,6 +69,7 @@ class SealedOutcome(Struct, frozen=True, kw_only=True):
     passed: frozenset[NodeId]
     ended: frozenset[NodeId]  # the tests with a result
     recordings: Mapping[NodeId, tuple[Recording, ...]]
+    is_full: bool = False  # whether there was no room for further ones
 
 
 class JudgedSeal(Struct, frozen=True, kw_only=True):
@@ -394,6 +396,11 @@ class SealedPlan:
                 found.fail("the test to run to its end", "an error, or no result at all")
             else:
                 found.unsealed = "it does not pass without its expected values"
+            return found
+        count = len(outcome.recordings.get(node_id, ()))
+        large = [run for run in known if run.is_large]
+        if outcome.is_full and any(count < len(run.recordings.get(node_id, ())) for run in large):
+            found.unsealed = _NO_ROOM
             return found
         referenced = [_by_site(run.recordings_of(node_id)) for run in known]
         reached = set(function.certain).union(*(each.keys() for each in referenced))

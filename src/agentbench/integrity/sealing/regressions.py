@@ -35,7 +35,7 @@ _MOST_CHARACTERS = 100_000
 _NOT_DRAWN = "the random sample of pass-to-pass tests leaves it out"
 _NOT_READABLE = "no pass-to-pass test of it can be sealed"
 _FAILS = "the code without a fix passes none of the drawn tests when they are sealed"
-_TOO_LONG = "its tests record too much"
+TOO_LONG = "its tests record too much"
 
 
 def draw_sample(
@@ -134,7 +134,7 @@ def confirmed(
             files[file] = sampled.model_copy(update={"tests": tests})
             recordings |= found.recordings
         else:
-            uncontrolled[file] = _TOO_LONG if tests else _FAILS
+            uncontrolled[file] = TOO_LONG if tests else _FAILS
     base = ReferenceRun(passed=tuple(recordings), recordings=recordings)
     return sample.model_copy(update={"files": files, "uncontrolled": uncontrolled, "base": base})
 
