@@ -13,10 +13,10 @@ from random import Random
 
 from msgspec import Struct
 
+from agentbench.integrity.expectation_changes.assertions import is_named_equality
 from agentbench.integrity.expectation_changes.engine import shorten
 from agentbench.integrity.expectation_changes.other_values import other_value
 from agentbench.integrity.records import ChangedExpectation, ValueKind, VisibleValue
-from agentbench.integrity.sealing.statements import is_named_equality
 from agentbench.python_source.python_syntax import name_of
 from agentbench.python_source.source_text import (
     SourceEdit,

@@ -1,6 +1,7 @@
 """Finds the expected values of a test function; in a comparison, those of the expected side."""
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
@@ -60,6 +61,16 @@ _DJANGOS: Mapping[str, int] = {
 """Django's assertions, and the position of the expected value among their arguments."""
 _CALLS_PLAINLY = 1  # the positional arguments of these if they get no function to call
 Helpers = Mapping[str, FoundFunction]  # functions of the same file that may have assertions
+_EQUAL = re.compile("equal|identical|golden|snapshot")
+_LENIENT = re.compile(
+    "almost|approx|close|near|ignor|like|similar|order|sort|element|item|any|not|unequal|less"
+    "|greater|len|size|shape|type|html|xml|json|url|sql"
+)
+
+
+def is_named_equality(name: str) -> bool:
+    """Whether the name of an assertion or a method says that two values must be equal."""
+    return bool(_EQUAL.search(name.lower())) and not _LENIENT.search(name.lower())
 
 
 def _asserted(reader: LiteralReader, test: ast.expr, doubt: int) -> Sites:

@@ -1,7 +1,6 @@
 """Reads the assertions of a function: statements, methods of unittest, and expected exceptions."""
 
 import ast
-import re
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
@@ -12,6 +11,7 @@ from agentbench.integrity.expectation_changes.assertions import (
     PLACES,
     QUERY_SETS,
     WARNING,
+    is_named_equality,
 )
 from agentbench.integrity.sealing.checks import (
     Comparison,
@@ -64,16 +64,6 @@ _HARMLESS = frozenset([
     "assertLogs", "assertNoLogs", "assertNumQueries", "assert_called", "assert_awaited"
 ])  # fmt: skip
 """Assertions that stay, since they have no value that must be hidden."""
-_EQUAL = re.compile("equal|identical|golden|snapshot")
-_LENIENT = re.compile(
-    "almost|approx|close|near|ignor|like|similar|order|sort|element|item|any|not|unequal|less"
-    "|greater|len|size|shape|type|html|xml|json|url|sql"
-)
-
-
-def is_named_equality(name: str) -> bool:
-    """Whether the name of an assertion or a method says that two values must be equal."""
-    return bool(_EQUAL.search(name.lower())) and not _LENIENT.search(name.lower())
 
 
 """Names of assertions that accept other values, too."""
