@@ -177,12 +177,17 @@ class ControlPlan:
         by_end: set[FunctionKey] = set()
         harmless: set[FunctionKey] = set()
         texts = {file: text for file, (text, _) in self._texts.items()}
-        others = {name: content.decode("latin-1") for name, content in self._tests.others.items()}
+        others = {
+            name: content.decode("utf-8", "surrogateescape")
+            for name, content in self._tests.others.items()
+        }
         texts |= others
         changed = self._change_visible(texts, sorted({*wrong} - {*uncertain}), rng)
-        drawn += changed.values()
+        drawn += [one for one in changed.values() if one is not None]
+        # An added assertion controls a test whose visible value is not found.
+        uncertain = {*uncertain, *(key for key, one in changed.items() if one is None)}
         for file, (_, encoding) in self._texts.items():
-            left = [k for k in sorted(wrong) if k.file == file and k not in changed]
+            left = [k for k in sorted(wrong) if k.file == file and changed.get(k) is None]
             mutation = rewrite_tests(
                 texts[file],
                 file,
@@ -199,12 +204,13 @@ class ControlPlan:
                 (by_end if one.fails else harmless).add(FunctionKey(file, one.function))
         for name, text in others.items():
             if texts[name] != text:
-                files[name] = texts[name].encode("latin-1")
+                files[name] = texts[name].encode("utf-8", "surrogateescape")
+        has_new_data = not files.keys().isdisjoint(others)  # other tests may read it
         fails = {test for key in wrong if key not in harmless for test in self._tests_of(key)}
         return PlannedControlRun(
             files=files,
             must_fail=tuple(test for test in listed if test in fails),
-            must_pass=tuple(test for test in listed if test not in fails),
+            must_pass=tuple(test for test in listed if test not in fails and not has_new_data),
             weakly_failing=frozenset(test for key in by_end for test in self._tests_of(key)),
             renamed=renamed,
             drawn=tuple(drawn),
@@ -213,20 +219,25 @@ class ControlPlan:
 
     def _change_visible(
         self, texts: dict[str, str], keys: Iterable[FunctionKey], rng: Random
-    ) -> dict[FunctionKey, ChangedExpectation]:
+    ) -> dict[FunctionKey, ChangedExpectation | None]:
         """Change the values that stay in tests that are not sealed, in these texts.
 
         What such a change means is not known, so it takes a reference solution to confirm it.
+
+        Returns:
+            The change in each function with such a value; None: the value is not found.
         """
         from agentbench.integrity.visible_values import change_visible
 
-        changed: dict[FunctionKey, ChangedExpectation] = {}
+        changed: dict[FunctionKey, ChangedExpectation | None] = {}
         for key in () if self._certain_only else keys:
             known = [one for t in self._tests_of(key) if (one := self._tests.visible.get(t))]
             found = change_visible(*key, known[0], texts, rng) if known else None
             if found is not None:
                 texts |= found.files
                 changed[key] = found.change
+            elif known and known[0].value is not None:
+                changed[key] = None
         return changed
 
     def _read_sources(self) -> Iterator[WeakControl]:

@@ -44,7 +44,7 @@ class ValueKind(StrEnum):
     TRUTH = "truth"
     NOTHING = "nothing"
     CONTAINER = "container"
-    FORMATTED = "formatted"
+    FORMATTED = "formatted"  # only in older records
     ERROR = "error"
     PATTERN = "pattern"
     BOUND = "bound"  # only in older records

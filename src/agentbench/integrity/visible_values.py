@@ -7,7 +7,6 @@ a change means is not known, so it counts only where the reference solution fail
 
 import ast
 import re
-import string
 from collections.abc import Iterator, Mapping
 from random import Random
 
@@ -15,7 +14,7 @@ from msgspec import Struct
 
 from agentbench.integrity.expectation_changes.assertions import is_named_equality
 from agentbench.integrity.expectation_changes.engine import shorten
-from agentbench.integrity.expectation_changes.other_values import other_value
+from agentbench.integrity.expectation_changes.other_values import FAR, NEAR, other_value
 from agentbench.integrity.records import ChangedExpectation, ValueKind, VisibleValue
 from agentbench.python_source.python_syntax import name_of
 from agentbench.python_source.source_text import (
@@ -24,6 +23,10 @@ from agentbench.python_source.source_text import (
     apply_edits,
     parse_source,
 )
+
+_BOUNDS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_TELLING = 4  # characters
+_USUAL = 1000  # numbers up to this are in most files
 
 
 class VisibleChange(Struct, frozen=True, kw_only=True):
@@ -36,35 +39,34 @@ class VisibleChange(Struct, frozen=True, kw_only=True):
 def change_visible(
     file: str, function: str, visible: VisibleValue, texts: Mapping[str, str], rng: Random
 ) -> VisibleChange | None:
-    """Give a visible value another one; None if it is not found.
+    """Give a visible value another one; None if it is not found, or others would be right, too.
 
     Args:
         file: The file of the test.
         function: The test function.
         visible: The value.
-        texts: All files of hidden tests. A value that is not in the test's own file may be in data
-            of the tests, or in a helper.
+        texts: All files of hidden tests. The value may also be in data of the tests, or in a
+            helper.
         rng: The source of chance.
 
     Raises:
         InputError: this interpreter cannot compile the file.
     """
     source = parse_source(texts[file], file)
-    nodes = next((found for found in _places(source, visible) if found), [])
-    value = visible.value
+    nodes, value = _places(source, visible), visible.value
     if nodes and value is None:
         nodes = [rng.choice(nodes)]
         value = _known(nodes[0])
     if value is None:
         return None
     new = _other(value, rng)
-    if nodes:
-        edits = [_edit(source, node, value, new) for node in nodes]
-        files = {file: apply_edits(source.text, edits)}
-    else:
-        changed = {name: _replaced(text, value, new) for name, text in texts.items()}
-        files = {name: text for name, text in changed.items() if text != texts[name]}
-    if not files:
+    changed = dict(texts)
+    if _is_telling(value) or not nodes:
+        rest = [name for name in texts if name != file or not nodes]
+        changed |= {name: _replaced(texts[name], value, new) for name in rest}
+    changed |= {file: apply_edits(changed[file], [_edit(source, n, value, new) for n in nodes])}
+    files = {name: text for name, text in changed.items() if text != texts[name]}
+    if not files or _has_alternatives(source, visible):
         return None
     change = ChangedExpectation(
         function=function,
@@ -77,25 +79,57 @@ def change_visible(
     return VisibleChange(files=files, change=change)
 
 
-def _places(source: SourceText, visible: VisibleValue) -> Iterator[list[ast.Constant]]:
-    """The constants that may be the value: in the statement, in its function, and in the file."""
-    statements = [node for node in ast.walk(source.tree) if isinstance(node, ast.stmt)]
-    at_line = [node for node in statements if node.lineno == visible.line]
-    around = [
+def _places(source: SourceText, visible: VisibleValue) -> list[ast.Constant]:
+    """The constants that may be the value: in the function, or else in the file.
+
+    If only the line is known, those that are compared there.
+    """
+    at_line, around = _at_line(source, visible), _functions_around(source, visible)
+    value = visible.value
+    if value is None:
+        choices = [[one for root in at_line for one in _compared(root)]]
+        calls = [n for root in at_line for n in ast.walk(root) if isinstance(n, ast.Call)]
+        if any(is_named_equality(name_of(call.func)) for call in calls):
+            choices.append([one for root in around for one in _compared(root)])
+            choices.append([one for root in around for one in _constants(root)])
+        return next((nodes for nodes in choices if nodes), [])
+    for roots in (around or at_line, [source.tree]):
+        nodes = [one for root in roots for one in _constants(root)]
+        exact = [one for one in nodes if _known(one) == value]
+        if found := exact or [one for one in nodes if _is_in(value, one)]:
+            return found
+    return []
+
+
+def _at_line(source: SourceText, visible: VisibleValue) -> list[ast.stmt]:
+    nodes = ast.walk(source.tree)
+    return [n for n in nodes if isinstance(n, ast.stmt) and n.lineno == visible.line]
+
+
+def _functions_around(source: SourceText, visible: VisibleValue) -> list[ast.stmt]:
+    return [
         node
-        for node in statements
+        for node in ast.walk(source.tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and node.lineno <= visible.line <= (node.end_lineno or 0)
     ]
-    if visible.value is None:
-        yield [one for root in at_line for one in _compared(root)]
-        calls = [n for root in at_line for n in ast.walk(root) if isinstance(n, ast.Call)]
-        if any(is_named_equality(name_of(call.func)) for call in calls):
-            yield [one for root in around for one in _compared(root)]
-            yield [one for root in around for one in _constants(root)]
-        return
-    for roots in (at_line, around, [source.tree]):
-        yield [n for root in roots for n in _constants(root) if _is_value(n, visible.value)]
+
+
+def _has_alternatives(source: SourceText, visible: VisibleValue) -> bool:
+    """Whether a statement accepts several values, as in `f() in ("no", "none")`.
+
+    Right code may give another one of them than the reference solution.
+    """
+    for node in (part for root in _at_line(source, visible) for part in ast.walk(root)):
+        match node:
+            case ast.BoolOp(op=ast.Or()) | ast.Call(func=ast.Name(id="any")):
+                return True
+            case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[whole]):
+                if not isinstance(whole, ast.Call | ast.Attribute | ast.Subscript):
+                    return True
+            case _:
+                pass
+    return False
 
 
 def _constants(root: ast.AST) -> Iterator[ast.Constant]:
@@ -111,7 +145,7 @@ def _constants(root: ast.AST) -> Iterator[ast.Constant]:
 
 
 def _compared(root: ast.AST) -> Iterator[ast.Constant]:
-    """Those that are neither arguments of calls nor keys of what is read."""
+    """Those that are neither arguments of calls, nor bounds, nor keys of what is read."""
     inputs: list[ast.AST] = []
     for node in ast.walk(root):
         match node:
@@ -119,17 +153,22 @@ def _compared(root: ast.AST) -> Iterator[ast.Constant]:
                 inputs += [*args, *keywords]
             case ast.Subscript(slice=key):
                 inputs.append(key)
+            case ast.Compare(ops=ops) if any(isinstance(op, _BOUNDS) for op in ops):
+                inputs.append(node)
             case _:
                 pass
     parts = {id(part) for one in inputs for part in ast.walk(one)}
     yield from (one for one in _constants(root) if id(one) not in parts)
 
 
-def _is_value(node: ast.Constant, value: str | float) -> bool:
+def _is_in(value: str | float, node: ast.Constant) -> bool:
     known = _known(node)
-    if isinstance(known, str):
-        return _pattern(value).search(known) is not None
-    return type(known) is type(value) and known == value
+    return isinstance(known, str) and _pattern(value).search(known) is not None
+
+
+def _is_telling(value: str | float) -> bool:
+    """Whether a value is most likely not in other files by chance."""
+    return len(value) >= _TELLING if isinstance(value, str) else abs(value) > _USUAL
 
 
 def _known(node: ast.Constant) -> str | float | None:
@@ -138,10 +177,14 @@ def _known(node: ast.Constant) -> str | float | None:
 
 
 def _other(value: str | float, rng: Random) -> str | float:
-    """Another number, or a text with other digits, or with another character if it has none."""
-    if isinstance(value, str) and any(one in string.digits for one in value):
-        return "".join(rng.choice("123456789") if o in string.digits else o for o in value)
-    new = other_value(value, rng)
+    """A number far away, or a text with another last digit, or another character if it has none.
+
+    A date stays a date, so that right code does not refuse it.
+    """
+    if isinstance(value, str) and (digits := [*re.finditer(r"\d", value)]):
+        at = digits[-1].start()
+        return value[:at] + rng.choice("123456789".replace(value[at], "")) + value[at + 1 :]
+    new = other_value(value, rng, NEAR if isinstance(value, str) else FAR)
     assert isinstance(new, str | int | float)
     return new
 

@@ -543,6 +543,24 @@ def test_an_assertion_whose_value_code_without_a_fix_lacks_is_sealed():
     assert judged.sealed == {IT}
 
 
+@pytest.mark.parametrize(
+    ("value", "is_sealed"),
+    [
+        ("[]", False),
+        ("''", False),
+        ("[True, False]", False),
+        ("{'ok': True}", False),
+        ("{'ok': 12}", True),
+        ("[[], 'a']", True),
+        ("(True,) * 8", True),
+    ],
+)
+def test_a_container_is_as_strong_as_its_values(value, is_sealed):
+    planned = plan(f"def test_it():\n    assert parse('a') == {value}\n")
+    found = outcome({"test_it": [values(1, eval(value))]})
+    assert (IT in planned.judge(found, SealedReference()).sealed) is is_sealed
+
+
 def test_truths_do_not_add_up():
     body = "def test_it():\n" + "    assert parse('a').equals(pool())\n" * 9
     found = outcome({"test_it": [values(number, True) for number in range(1, 10)]})
@@ -599,6 +617,34 @@ def test_what_a_test_decides_beside_its_assertions_is_a_reason():
     judged = planned.judge(outcome({"test_it": [values(1, 61)]}), SealedReference())
     assert judged.mismatches == ()
     assert judged.unsealed == {IT: "line 4: the test itself decides that it fails"}
+
+
+@pytest.mark.parametrize(
+    ("statement", "may_compare"),
+    [
+        ("golden.check('1001')", True),
+        ("golden.load('1001')", False),
+        ("self.check_golden(1001)", True),
+        ("self.own_check(1001)", False),
+        ("self.assertNumQueries(3, pool)", False),
+        ("with expects_stored('1001'):\n            pool()", True),
+        ("with opened('1001'):\n            pool()", False),
+        ("local = pool()\n        local.check()", False),
+    ],
+)
+def test_code_of_another_file_may_compare_without_getting_a_value(statement, may_compare):
+    source = f"""
+from tests.helpers import expects_stored, opened
+class T(TestCase):
+    def own_check(self, n):
+        pool(n)
+    def test_it(self, golden):
+        {statement}
+        self.assertEqual(parse('a'), 7)
+"""
+    test = NodeId("test_it.py::T::test_it")
+    function = plan(source, "T::test_it")._function[test][1]
+    assert (function.unsealed == "line 9: code of another file may compare a value") is may_compare
 
 
 @pytest.mark.parametrize(

@@ -48,17 +48,6 @@ _MOCK_METHODS = frozenset([
     "assert_awaited_with", "assert_awaited_once_with", "assert_any_await", "assert_has_awaits"
 ])  # fmt: skip
 WARNING = frozenset(["warns", "assertWarns", "assertWarnsRegex", "assertWarnsMessage"])
-_DJANGOS: Mapping[str, int] = {
-    "assertContains": 1,
-    "assertFormError": -1,
-    "assertFormSetError": -1,
-    "assertFormsetError": -1,
-    "assertInHTML": 0,
-    "assertNumQueries": 0,
-    "assertRedirects": 1,
-    "assertTemplateUsed": -1,
-}
-"""Django's assertions, and the position of the expected value among their arguments."""
 _CALLS_PLAINLY = 1  # the positional arguments of these if they get no function to call
 Helpers = Mapping[str, FoundFunction]  # functions of the same file that may have assertions
 _EQUAL = re.compile("equal|identical|golden|snapshot")
@@ -151,7 +140,7 @@ def _apart(
 
 def _member(reader: LiteralReader, left: ast.expr, doubt: int) -> list[ExpectedValue]:
     is_column = isinstance(left, ast.Name) and left.id in reader.columns
-    if is_column or reader.is_constant(left) or isinstance(left, ast.JoinedStr | ast.Tuple):
+    if is_column or reader.is_constant(left) or isinstance(left, ast.Tuple):
         return reader.literals(left, doubt, FAR)
     return []
 
@@ -199,10 +188,6 @@ def _called(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
         for keyword in call.keywords:
             if keyword.arg == "match" and len(call.args) == _CALLS_PLAINLY:
                 yield reader.patterns(keyword.value, doubt)
-    elif name in _DJANGOS:
-        at = _DJANGOS[name]
-        if len(call.args) > at:
-            yield reader.literals(call.args[at], doubt + 1, FAR)
     elif name == "assertTrue" and call.args:
         yield from _asserted(reader, call.args[0], doubt)
     elif len(call.args) > 1:

@@ -11,7 +11,6 @@ from agentbench.integrity.expectation_changes.expected_values import (
     ExpectedError,
     ExpectedPattern,
     ExpectedValue,
-    FormattedText,
     ParameterRow,
     ValueRewriter,
 )
@@ -115,9 +114,6 @@ class LiteralReader(Struct, frozen=True, kw_only=True):
             yield constant
         elif isinstance(node, ast.Name):
             yield from self._named(node.id, doubt, distance)
-        elif isinstance(node, ast.JoinedStr):
-            rewriter = FormattedText(written=self.source.segment(node))
-            yield self.value(node, ValueKind.FORMATTED, doubt, rewriter)
         elif isinstance(node, ast.Call):
             yield from self._call(node, doubt, distance)
         elif isinstance(node, ast.Dict):

@@ -1,6 +1,5 @@
 """Expected values, and rewriters that replace them by the same or another value."""
 
-import string
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -115,23 +114,6 @@ class ExpectedError(ValueRewriter):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FormattedText(ValueRewriter):
-    """An f-string, whose value is known only at run time; text is added to its end."""
-
-    written: str
-
-    def disguised(self, rng: Random) -> str | None:
-        """The added text is cut off again."""
-        return f"(({self.written} + {_word(rng)!r})[:-2])"
-
-    def changed(self, rng: Random) -> Replacement | None:
-        """A part of the added text stays."""
-        word = _word(rng)
-        text = f"(({self.written} + {word!r})[:-1])"
-        return Replacement(text=text, display=f"{self.written} + {word[0]!r}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DoctestOutput(ValueRewriter):
     """One line of a doctest's output, which is text and cannot be disguised."""
 
@@ -165,7 +147,3 @@ def _changed_value(
             return items if isinstance(value, list) else tuple(items)
         case _:
             return other_value(value, rng, distance, avoid)
-
-
-def _word(rng: Random) -> str:
-    return "".join(rng.sample(string.ascii_lowercase, 2))

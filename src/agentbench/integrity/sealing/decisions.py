@@ -1,12 +1,17 @@
 """Finds where a test itself decides that it fails, in another way than by an assertion.
 
-Nothing is removed there: code under test can read the answer in `if parse(x) != 61: pytest.fail()`.
+Nothing is removed there: code under test can read the answer in `if parse(x) != 61: pytest.fail()`,
+and in what a fixture or a base class of another file compares.
 """
 
 import ast
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 
-from agentbench.python_source.python_syntax import name_of
+from agentbench.python_source.python_syntax import name_of, root_of
+from agentbench.python_source.scopes import FunctionNode
+
+_COMPARES = re.compile("assert|check|compar|equal|expect|golden|match|must|snapshot|verif")
 
 
 def deciding_line(body: Sequence[ast.AST], *, depends: bool = False) -> int | None:
@@ -33,4 +38,28 @@ def deciding_line(body: Sequence[ast.AST], *, depends: bool = False) -> int | No
         line = deciding_line(children, depends=depends or is_branch)
         if line is not None:
             return line
+    return None
+
+
+def comparing_line(
+    function: FunctionNode, foreign: Collection[str], own: Collection[str]
+) -> int | None:
+    """The line of a call by which code of another file compares a value, going by its name.
+
+    Args:
+        function: A function whose assertions have been replaced.
+        foreign: The names that it imports from other files of tests.
+        own: The functions of its file.
+    """
+    parameters = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+    outer = parameters.union(foreign).difference(own)  # fixtures, helpers, and `self`
+    for node in ast.walk(function):
+        match node:
+            case ast.Expr(value=ast.Call() as call) | ast.withitem(context_expr=ast.Call() as call):
+                name, root = name_of(call.func), root_of(call)
+                is_known = name in own or (root == "self" and name.startswith("assert"))
+                if root in outer and not is_known and _COMPARES.search(name.lower()):
+                    return call.lineno
+            case _:
+                pass
     return None

@@ -16,6 +16,7 @@ from msgspec.structs import asdict, replace
 from agentbench.integrity.sealing import agreement, output_lines
 from agentbench.integrity.sealing.canonical import (
     CanonicalValue,
+    Group,
     Instance,
     Leaf,
     Recording,
@@ -121,7 +122,7 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
 
     def is_stuffed(self, recording: Recording, references: Sequence[Recording]) -> bool:
         """Whether many other values pass with it, too, and none with the reference solution's."""
-        if not references or not _is_search(self.site.check):
+        if not references or not _is_search(self.site.check) or any(map(_has_range, references)):
             return False
         rng = Random()  # code under test cannot know the values
 
@@ -379,9 +380,18 @@ def _size(recording: Recording) -> int:
     return sum(len(json.dumps(to_json(value))) for value in values)
 
 
+def _has_range(recording: Recording) -> bool:
+    """Whether right code gives a range, which another right one may choose in another way."""
+    return any(isinstance(one, Group) and one.kind == "range" for one in recording.values)
+
+
 def _strength_of_value(value: object) -> int:
-    if value is None or isinstance(value, bool) or value == _NO_ARGUMENTS:
+    if value is None or isinstance(value, bool) or value in (_NO_ARGUMENTS, "", b""):
         return _WEAK
+    if isinstance(value, dict):
+        value = [*value.values()]
+    if isinstance(value, list | tuple | set | frozenset):
+        return min(_STRONG, sum(map(_strength_of_value, value)) or _WEAK)
     if isinstance(value, int) and abs(value) <= 1:
         return 2 * _WEAK
     return _STRONG

@@ -228,6 +228,8 @@ class _StatementReader(Struct, frozen=True, kw_only=True):
         """The constants that an expression is, or that a name stands for."""
         if isinstance(node, ast.Constant):
             yield from _text_of(node.value)
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            yield from (-one for one in self._values(node.operand) if not isinstance(one, str))
         elif isinstance(node, ast.Name | ast.Attribute):
             name = node.id if isinstance(node, ast.Name) else f".{node.attr}"
             if name in visited or len(visited) == _DEEPEST:
@@ -379,7 +381,7 @@ def what_stays(
         # Arguments of an object's own methods are inputs; those of a text's methods are not.
         if recording.site < 0 and len(recording.values) > 1:
             constants -= expression.arguments
-        for constant in sorted(constants, key=repr):
+        for constant in sorted(constants, key=lambda one: (one not in found, repr(one))):
             if told := [
                 value for value in sorted(found, key=repr) if _tells(constant, value, known)
             ]:

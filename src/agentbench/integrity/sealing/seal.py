@@ -21,7 +21,7 @@ from agentbench.integrity.sealing.checks import (
     token_places,
 )
 from agentbench.integrity.sealing.conditions import ConditionReader, relaxed
-from agentbench.integrity.sealing.decisions import deciding_line
+from agentbench.integrity.sealing.decisions import comparing_line, deciding_line
 from agentbench.integrity.sealing.expected_texts import (
     ELSEWHERE,
     FOREIGN,
@@ -56,6 +56,7 @@ _NO_ASSERTION = "it has no assertion with an expected value"
 _NOT_DEFINED = "the file does not define it"
 _READS = frozenset(["getenv", "open", "read_bytes", "read_text"])
 _DECIDES = "line {}: the test itself decides that it fails"
+_COMPARED = "line {}: code of another file may compare a value"
 _OWN_IDS = "its parameters are part of ids that have to stay"
 
 
@@ -429,6 +430,9 @@ class _Sealer:
         for owner in sorted(owners):  # they are rewritten already
             line = deciding_line(self.functions[owner].node.body)
             why = why or (None if line is None else _DECIDES.format(line))
+            own = {one.node.name for one in self.functions.values()}
+            line = comparing_line(self.functions[owner].node, self.names.foreign, own)
+            why = why or (None if line is None else _COMPARED.format(line))
         if not sites:
             why = _NO_ASSERTION
         elif any(split_id(test)[1] for test in tests) and name not in self.opaque and why is None:
