@@ -7,7 +7,7 @@ a change means is not known, so it counts only where the reference solution fail
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
 from msgspec import Struct
@@ -66,7 +66,7 @@ def change_visible(
         changed |= {name: _replaced(texts[name], value, new) for name in rest}
     changed |= {file: apply_edits(changed[file], [_edit(source, n, value, new) for n in nodes])}
     files = {name: text for name, text in changed.items() if text != texts[name]}
-    if not files or _has_alternatives(source, visible):
+    if not files or _has_alternatives(source, visible, nodes):
         return None
     change = ChangedExpectation(
         function=function,
@@ -115,20 +115,28 @@ def _functions_around(source: SourceText, visible: VisibleValue) -> list[ast.stm
     ]
 
 
-def _has_alternatives(source: SourceText, visible: VisibleValue) -> bool:
+def _has_alternatives(
+    source: SourceText, visible: VisibleValue, nodes: Sequence[ast.Constant]
+) -> bool:
     """Whether a statement accepts several values, as in `f() in ("no", "none")`.
 
     Right code may give another one of them than the reference solution.
     """
-    for node in (part for root in _at_line(source, visible) for part in ast.walk(root)):
-        match node:
-            case ast.BoolOp(op=ast.Or()) | ast.Call(func=ast.Name(id="any")):
-                return True
-            case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[whole]):
-                if not isinstance(whole, ast.Call | ast.Attribute | ast.Subscript):
+    changed = set(map(id, nodes))
+    for statement in (node for node in ast.walk(source.tree) if isinstance(node, ast.stmt)):
+        children = ast.iter_child_nodes(statement)
+        parts = [p for one in children if not isinstance(one, ast.stmt) for p in ast.walk(one)]
+        if statement.lineno != visible.line and changed.isdisjoint(map(id, parts)):
+            continue
+        for part in parts:
+            match part:
+                case ast.BoolOp(op=ast.Or()) | ast.Call(func=ast.Name(id="any")):
                     return True
-            case _:
-                pass
+                case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[whole]):
+                    if not isinstance(whole, ast.Call | ast.Attribute | ast.Subscript):
+                        return True
+                case _:
+                    pass
     return False
 
 
