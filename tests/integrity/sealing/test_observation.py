@@ -5,6 +5,7 @@ from textwrap import dedent
 
 import pytest
 
+from agentbench.integrity.records import VisibleValue
 from agentbench.integrity.sealing.canonical import Leaf, Recording, of_python
 from agentbench.integrity.sealing.observation import Observation, what_stays
 from agentbench.integrity.sealing.seal import SealedFile, SealSettings, seal_file
@@ -25,7 +26,7 @@ def meeting(line: str, *, is_object: bool) -> set[object]:
     return {c for expression in observed for c in expression.constants if c not in skipped}
 
 
-def shows(expression: Observation, right: object, base: object = None) -> str | None:
+def shows(expression: Observation, right: object, base: object = None) -> VisibleValue | None:
     before = [] if base is None else [Recording(-1, (of_python(base),))]
     return what_stays({-1: expression}, [Recording(-1, (of_python(right),))], before)
 
@@ -113,6 +114,27 @@ def test_arguments_of_an_object_are_inputs_and_those_of_a_text_are_not():
     text, parts = of_python("x 61"), of_python(["x 61"])
     assert what_stays({-1: expression}, [Recording(-1, (text,))], []) is not None
     assert what_stays({-1: expression}, [Recording(-1, (parts, Leaf("none", None)))], []) is None
+
+
+def test_values_of_the_test_that_an_object_s_methods_get_are_inputs_and_those_of_a_text_are_not():
+    files = observing("want = json.load(open('want.json'))", "assert parse('a').split(want) == []")
+    key = next(key for key, expression in files.observed.items() if expression.other_arguments)
+    (other,) = files.observed[key].other_arguments
+    want = Recording(other, (of_python("61"),))
+    text, parts = of_python("x 61"), of_python(["x 61"])
+    assert what_stays(files.observed, [Recording(key, (text,)), want], []) is not None
+    given = Recording(key, (parts, Leaf("none", None)))
+    assert what_stays(files.observed, [given, want], []) is None
+
+
+def test_one_of_several_values_is_drawn_and_equal_ones_come_first():
+    expression = Observation(line=7, constants=(61, 62, "61 eggs"))
+    drawn = {str(shows(expression, [61, 62, "no 61 eggs"]).value) for _ in range(60)}
+    assert drawn == {"61", "62"}
+
+
+def test_a_negative_constant_is_found():
+    assert -61 in meeting("assert sorted([parse('a'), -61]) == [-61, -61]", is_object=False)
 
 
 def test_a_value_of_the_test_itself_is_compared_as_it_runs():

@@ -601,6 +601,22 @@ def test_a_text_with_most_answers_is_wrong(assertion, right, stuffed):
     assert planned.judge(both, referenced(both)).mismatches == ()
 
 
+@pytest.mark.parametrize(
+    ("expected", "right", "long"),
+    [
+        ("42", "42", " ".join(map(str, range(100)))),
+        ("346", f"346 of {'many ' * 40}", " ".join(map(str, range(1000)))),
+        ("1421", "3.14215", "".join(map(str, range(9999)))),
+    ],
+)
+def test_a_text_with_most_short_numbers_is_not_wrong_and_proves_nothing(expected, right, long):
+    planned = plan(f"def test_it():\n    assert {expected!r} in parse('a')\n")
+    reference = referenced(outcome({"test_it": [values(1, right)]}))
+    judged = planned.judge(outcome({"test_it": [values(1, long)]}), reference)
+    assert judged.mismatches == ()
+    assert judged.unsealed == {IT: "the host cannot evaluate line 4"}
+
+
 def test_numbers_that_a_right_fix_gives_in_a_longer_text_are_not_wrong():
     planned = plan("def test_it():\n    assert 6121 in parse('a')\n")
     reference = referenced(outcome({"test_it": [values(1, [6121])]}))

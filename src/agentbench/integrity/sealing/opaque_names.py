@@ -1,4 +1,4 @@
-"""Renames tests, their classes and their variables, since names often reveal expected values."""
+"""Renames tests and their classes, since their names often reveal expected values."""
 
 import ast
 import string
@@ -13,12 +13,8 @@ from agentbench.python_source.functions import (
     readers_of_own_ids,
     split_id,
 )
-from agentbench.python_source.scopes import FunctionNode
 
 _LENGTH = 10
-_READS_VARIABLES = frozenset(
-    ["locals", "vars", "eval", "exec", "globals", "dir", "_getframe", "currentframe", "stack"]
-)
 
 
 class OpaqueNames(Struct, frozen=True, kw_only=True):
@@ -77,52 +73,10 @@ def _new_names(names: set[str], prefix: str, rng: Random) -> dict[str, str]:
 
 
 def rename_definitions(tree: ast.Module, names: OpaqueNames) -> None:
-    """Rename the test functions and classes in a tree, and the variables of the functions."""
+    """Rename the test functions and classes in a tree."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             if node.name in names.functions:
                 node.name = names.functions[node.name]
-                _rename_variables(node)
         elif isinstance(node, ast.ClassDef):
             node.name = names.classes.get(node.name, node.name)
-
-
-def _rename_variables(function: FunctionNode) -> None:
-    """Number the variables that a function only assigns to, unless it reads them by name."""
-    nodes = [node for statement in function.body for node in ast.walk(statement)]
-    read = {n.id for n in nodes if isinstance(n, ast.Name)}
-    read |= {n.attr for n in nodes if isinstance(n, ast.Attribute)}
-    if read & _READS_VARIABLES:
-        return
-    stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    kept = {argument.arg for argument in ast.walk(function) if isinstance(argument, ast.arg)}
-    for node in nodes:
-        kept.update(_other_bindings(node))
-    names = {name: f"v{rank}" for rank, name in enumerate(sorted(stored - kept - {"_"}))}
-    if set(names.values()) & (read | stored | kept):
-        return
-    for node in nodes:
-        if isinstance(node, ast.Name):
-            node.id = names.get(node.id, node.id)
-
-
-def _other_bindings(node: ast.AST) -> list[str]:
-    """The names that a node binds without a variable's node."""
-    match node:
-        case ast.Global(names=names) | ast.Nonlocal(names=names):
-            return names
-        case ast.alias(name=name, asname=asname):
-            return [asname or name.partition(".")[0]]
-        case ast.ClassDef():  # the names in its body are attributes
-            return [node.name, *(n.id for n in ast.walk(node) if isinstance(n, ast.Name))]
-        case (
-            ast.FunctionDef(name=str() as name)
-            | ast.AsyncFunctionDef(name=str() as name)
-            | ast.ExceptHandler(name=str() as name)
-            | ast.MatchAs(name=str() as name)
-            | ast.MatchStar(name=str() as name)
-            | ast.MatchMapping(rest=str() as name)
-        ):
-            return [name]
-        case _:
-            return []
