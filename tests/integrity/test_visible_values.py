@@ -37,6 +37,7 @@ def _differing(old: str, new: str) -> list[str]:
         ("assert f(1).find(b'a 8001 b') == 1", "8001", "assert f(1).find(b'a NEW b') == 1"),
         ("assert f(1) == f'8001 {x}'", "8001", "assert f(1) == f'NEW {x}'"),
         ("assert f(18001) == g(8001.5)", 8001, None),
+        ("assert f(1) == (8001, '8001')", 8001, "assert f(1) == (NEW, '8001')"),
         ("if f(1) != 8001: fail()", None, "if f(1) != NEW: fail()"),
         ("assert g(8001)[8002]", None, None),
         ("assert abs(f(1)) <= 8001", None, None),
@@ -87,6 +88,17 @@ def test_a_value_is_changed_in_the_whole_function_and_in_data_at_once():
     assert changed(source, 8001, **{"data.csv": "1,8001\n"}) == both
     few = source.replace("8001", "12")
     assert changed(few, 12, **{"data.csv": "1,12\n"}) == "want = NEW; assert eq(f(1), NEW)"
+
+
+@pytest.mark.parametrize(
+    "statement", ["assert '8001' in f()", "assert re.search('8001', f())", "assertIn('8001', f())"]
+)
+def test_what_is_searched_becomes_what_a_longer_right_text_does_not_have(statement):
+    for seed in range(20):
+        visible = VisibleValue(reason="line 1", value="8001")
+        found = change_visible("t.py", "", visible, {"t.py": statement}, Random(seed))
+        assert found is not None
+        assert re.search("[a-z]{6}", found.change.replacement)
 
 
 @pytest.mark.parametrize("day", ["2026-01-11", "2026-12-29T23:59:50", "11 May 2026, 10:00"])

@@ -25,6 +25,7 @@ from agentbench.python_source.source_text import (
 )
 
 _BOUNDS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_SEARCHES = frozenset(["assertIn", "assertRegex", "findall", "fullmatch", "match", "search"])
 _TELLING = 4  # characters
 _USUAL = 1000  # numbers up to this are in most files
 
@@ -59,7 +60,7 @@ def change_visible(
         value = _known(nodes[0])
     if value is None:
         return None
-    new = _other(value, rng)
+    new = _other(value, rng, is_searched=_is_searched(source, nodes))
     changed = dict(texts)
     if _is_telling(value) or not nodes:
         rest = [name for name in texts if name != file or not nodes]
@@ -184,15 +185,32 @@ def _known(node: ast.Constant) -> str | float | None:
     return value if isinstance(value, str | int | float) else None
 
 
-def _other(value: str | float, rng: Random) -> str | float:
+def _is_searched(source: SourceText, nodes: Sequence[ast.Constant]) -> bool:
+    """Whether one of them is searched in a larger value, as in `"61" in f()`."""
+    for node in ast.walk(source.tree):
+        match node:
+            case ast.Compare(left=part, ops=[ast.In()]):
+                pass
+            case ast.Call(func=func, args=[part, *_]) if name_of(func) in _SEARCHES:
+                pass
+            case _:
+                continue
+        if any(part is one for one in nodes):
+            return True
+    return False
+
+
+def _other(value: str | float, rng: Random, *, is_searched: bool) -> str | float:
     """A number far away, or a text with another last digit, or another character if it has none.
 
-    A date stays a date, so that right code does not refuse it.
+    A date stays a date, so that right code does not refuse it. What is searched becomes what is in
+    no likely text: right code may give more than the reference solution.
     """
-    if isinstance(value, str) and (digits := [*re.finditer(r"\d", value)]):
+    if not is_searched and isinstance(value, str) and (digits := [*re.finditer(r"\d", value)]):
         at = digits[-1].start()
         return value[:at] + rng.choice("123456789".replace(value[at], "")) + value[at + 1 :]
-    new = other_value(value, rng, NEAR if isinstance(value, str) else FAR)
+    is_near = isinstance(value, str) and not is_searched
+    new = other_value(value, rng, NEAR if is_near else FAR)
     assert isinstance(new, str | int | float)
     return new
 
