@@ -561,6 +561,12 @@ def test_a_container_is_as_strong_as_its_values(value, is_sealed):
     assert (IT in planned.judge(found, SealedReference()).sealed) is is_sealed
 
 
+def test_what_the_standard_library_compares_with_files_is_not_sealed():
+    source = "import filecmp\ndef test_it():\n    assert filecmp.cmpfiles(A, B, C) == (C, [], [])\n"
+    function = plan(source).readable.get(IT)
+    assert function is None
+
+
 def test_truths_do_not_add_up():
     body = "def test_it():\n" + "    assert parse('a').equals(pool())\n" * 9
     found = outcome({"test_it": [values(number, True) for number in range(1, 10)]})
@@ -645,12 +651,13 @@ def test_what_a_test_decides_beside_its_assertions_is_a_reason():
         ("self.assertNumQueries(3, pool)", False),
         ("with expects_stored('1001'):\n            pool()", True),
         ("with opened('1001'):\n            pool()", False),
+        ("with prints_stored('1001'):\n            pool()", True),
         ("local = pool()\n        local.check()", False),
     ],
 )
 def test_code_of_another_file_may_compare_without_getting_a_value(statement, may_compare):
     source = f"""
-from tests.helpers import expects_stored, opened
+from tests.helpers import expects_stored, opened, prints_stored
 class T(TestCase):
     def own_check(self, n):
         pool(n)

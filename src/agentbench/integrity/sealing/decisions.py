@@ -11,7 +11,9 @@ from collections.abc import Collection, Sequence
 from agentbench.python_source.python_syntax import name_of, root_of
 from agentbench.python_source.scopes import FunctionNode
 
-_COMPARES = re.compile("assert|check|compar|equal|expect|golden|match|must|snapshot|verif")
+_COMPARES = re.compile(
+    "assert|check|compar|equal|expect|gives|golden|match|must|prints|returns|snapshot|stored|verif"
+)
 
 
 def deciding_line(body: Sequence[ast.AST], *, depends: bool = False) -> int | None:
