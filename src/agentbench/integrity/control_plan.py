@@ -236,7 +236,7 @@ class ControlPlan:
             if found is not None:
                 texts |= found.files
                 changed[key] = found.change
-            elif known and known[0].value is not None:
+            elif known and (known[0].value is not None or known[0].is_elsewhere):
                 changed[key] = None
         return changed
 

@@ -64,6 +64,11 @@ class VisibleValue(Schema):
         found = _LINE.search(self.reason)
         return int(found[1]) if found is not None else 0
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether code or data of another file may decide, whatever the test's own file has."""
+        return "another file" in self.reason
+
 
 class ChangedExpectation(Schema):
     """A changed value and its file."""

@@ -55,6 +55,8 @@ def change_visible(
     """
     source = parse_source(texts[file], file)
     nodes, value = _places(source, visible), visible.value
+    if value is None and visible.is_elsewhere:
+        return None
     if nodes and value is None:
         nodes = [rng.choice(nodes)]
         value = _known(nodes[0])
