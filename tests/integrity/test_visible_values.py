@@ -45,7 +45,7 @@ def _differing(old: str, new: str) -> list[str]:
         ("assert any(f(1) == x for x in (8001, 8002))", 8001, None),
         ("assert f(1) in (8001, 8002)", 8001, None),
         ("with f(1) as g: pass\n    assert g == 8001 or g == 8002", 8001, None),
-        ("if f(1) not in WANTED: fail()\n    WANTED = (8001, 8002)", 8001, None),
+        ("if f(1) not in CHOICES: fail()\n    CHOICES = (8001, 8002)", 8001, None),
         (
             "assert eq(day('on 2026-01-11'), '2026-01-11')",
             "2026-01-11",

@@ -187,11 +187,11 @@ class ControlPlan:
         # An added assertion controls a test whose visible value is not found.
         uncertain = {*uncertain, *(key for key, one in changed.items() if one is None)}
         for file, (_, encoding) in self._texts.items():
-            left = [k for k in sorted(wrong) if k.file == file and changed.get(k) is None]
+            selected = [k for k in sorted(wrong) if k.file == file and changed.get(k) is None]
             mutation = rewrite_tests(
                 texts[file],
                 file,
-                [test for key in left for test in self._tests_of(key)],
+                [test for key in selected for test in self._tests_of(key)],
                 rng,
                 {key.function for key in uncertain if key.file == file},
                 listed=[test for test in listed if file_of(test) == file],

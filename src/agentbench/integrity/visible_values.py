@@ -16,6 +16,7 @@ from agentbench.integrity.expectation_changes.assertions import is_named_equalit
 from agentbench.integrity.expectation_changes.engine import shorten
 from agentbench.integrity.expectation_changes.other_values import FAR, NEAR, other_value
 from agentbench.integrity.records import ChangedExpectation, ValueKind, VisibleValue
+from agentbench.python_source.constants import is_telling
 from agentbench.python_source.python_syntax import name_of
 from agentbench.python_source.source_text import (
     SourceEdit,
@@ -26,8 +27,6 @@ from agentbench.python_source.source_text import (
 
 _BOUNDS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _SEARCHES = frozenset(["assertIn", "assertRegex", "findall", "fullmatch", "match", "search"])
-_TELLING = 4  # characters
-_USUAL = 1000  # numbers up to this are in most files
 
 
 class VisibleChange(Struct, frozen=True, kw_only=True):
@@ -53,23 +52,23 @@ def change_visible(
     Raises:
         InputError: this interpreter cannot compile the file.
     """
-    source = parse_source(texts[file], file)
-    nodes, value = _places(source, visible), visible.value
-    if value is None and visible.is_elsewhere:
+    if visible.value is None and visible.is_elsewhere:
         return None
+    source = parse_source(texts[file], file)
+    nodes, value = _constants_to_change(source, visible), visible.value
     if nodes and value is None:
         nodes = [rng.choice(nodes)]
         value = _known(nodes[0])
-    if value is None:
+    if value is None or _has_alternatives(source, visible, nodes):
         return None
     new = _other(value, rng, is_searched=_is_searched(source, nodes))
     changed = dict(texts)
-    if _is_telling(value) or not nodes:
+    if is_telling(value) or not nodes:
         rest = [name for name in texts if name != file or not nodes]
         changed |= {name: _replaced(texts[name], value, new) for name in rest}
     changed |= {file: apply_edits(changed[file], [_edit(source, n, value, new) for n in nodes])}
     files = {name: text for name, text in changed.items() if text != texts[name]}
-    if not files or _has_alternatives(source, visible, nodes):
+    if not files:
         return None
     change = ChangedExpectation(
         function=function,
@@ -82,13 +81,19 @@ def change_visible(
     return VisibleChange(files=files, change=change)
 
 
-def _places(source: SourceText, visible: VisibleValue) -> list[ast.Constant]:
+def _constants_to_change(source: SourceText, visible: VisibleValue) -> list[ast.Constant]:
     """The constants that may be the value: in the function, or else in the file.
 
     If only the line is known, those that are compared there.
     """
-    at_line, around = _at_line(source, visible), _functions_around(source, visible)
-    value = visible.value
+    value, statements = visible.value, [n for n in ast.walk(source.tree) if isinstance(n, ast.stmt)]
+    at_line = [node for node in statements if node.lineno == visible.line]
+    around = [
+        node
+        for node in statements
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.lineno <= visible.line <= (node.end_lineno or 0)
+    ]
     if value is None:
         choices = [[one for root in at_line for one in _compared(root)]]
         calls = [n for root in at_line for n in ast.walk(root) if isinstance(n, ast.Call)]
@@ -102,20 +107,6 @@ def _places(source: SourceText, visible: VisibleValue) -> list[ast.Constant]:
         if found := exact or [one for one in nodes if _is_in(value, one)]:
             return found
     return []
-
-
-def _at_line(source: SourceText, visible: VisibleValue) -> list[ast.stmt]:
-    nodes = ast.walk(source.tree)
-    return [n for n in nodes if isinstance(n, ast.stmt) and n.lineno == visible.line]
-
-
-def _functions_around(source: SourceText, visible: VisibleValue) -> list[ast.stmt]:
-    return [
-        node
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.lineno <= visible.line <= (node.end_lineno or 0)
-    ]
 
 
 def _has_alternatives(
@@ -175,11 +166,6 @@ def _compared(root: ast.AST) -> Iterator[ast.Constant]:
 def _is_in(value: str | float, node: ast.Constant) -> bool:
     known = _known(node)
     return isinstance(known, str) and _pattern(value).search(known) is not None
-
-
-def _is_telling(value: str | float) -> bool:
-    """Whether a value is most likely not in other files by chance."""
-    return len(value) >= _TELLING if isinstance(value, str) else abs(value) > _USUAL
 
 
 def _known(node: ast.Constant) -> str | float | None:

@@ -24,6 +24,9 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[object, object], object]] = {
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
 }
+_TELLING = 4  # characters; most files have shorter texts
+_USUAL = 1000  # numbers up to this are in most files
+_LONG = 12  # characters of a container, such as [1, 2, 3, 4]
 _MOST_DEPTH = 50
 _LONGEST_REPEAT = 20_000
 _MOST_BITS = 4096
@@ -55,6 +58,19 @@ def is_scalar(value: object) -> TypeGuard[Scalar]:
     if isinstance(value, complex):
         return math.isfinite(value.real) and math.isfinite(value.imag)
     return value is None or isinstance(value, str | bytes | int)
+
+
+def is_telling(value: object) -> bool:
+    """Whether other files most likely do not have a constant by chance."""
+    match value:
+        case str() | bytes():
+            return len(value) >= _TELLING
+        case int() | float() | complex() if not isinstance(value, bool):
+            return abs(value) > _USUAL
+        case list() | tuple() | dict() | set() | frozenset():
+            return len(repr(value)) >= _LONG
+        case _:
+            return False
 
 
 def is_immutable(value: LiteralValue) -> bool:

@@ -178,8 +178,8 @@ class _SealedRuns:
     @property
     def _uncontrolled(self) -> dict[str, str]:
         """The files with tests to fix in which no test that stays passing is sealed."""
-        left = self.tests.passing if self._reference.only_fixed else ()
-        return dict.fromkeys(files_of(left), TOO_LONG)
+        tests = self.tests.passing if self._reference.only_fixed else ()
+        return dict.fromkeys(files_of(tests), TOO_LONG)
 
     @property
     def _renamed(self) -> dict[NodeId, NodeId]:
@@ -301,6 +301,7 @@ class _SealedRuns:
         )
 
     def _visible(self, judged: JudgedSeal) -> dict[NodeId, VisibleValue]:
+        """The reasons of the tests that are not sealed, with the values that stay, if known."""
         base = self._reference.base or {}
         stays = {test: one.stays for test, one in base.items() if one.stays is not None}
         others = {one.reason: one for one in stays.values()}  # of other cases of a function

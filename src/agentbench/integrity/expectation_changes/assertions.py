@@ -55,6 +55,7 @@ _LENIENT = re.compile(
     "almost|approx|close|near|ignor|like|similar|order|sort|element|item|any|not|unequal|less"
     "|greater|len|size|shape|type|html|xml|json|url|sql"
 )
+"""Names of assertions that accept other values, too."""
 
 
 def is_named_equality(name: str) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from agentbench.python_source.python_syntax import name_of, root_of
 from agentbench.python_source.scopes import FunctionNode
 
+# Other calls of fixtures and helpers, such as `monkeypatch.setattr`, are in most tests.
 _COMPARES = re.compile(
     "assert|check|compar|equal|expect|gives|golden|match|must|prints|returns|snapshot|stored|verif"
 )

@@ -120,10 +120,10 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
             found -= max(0, ceil(log2(max(1, _size(recording)) / max(1, longest))))
         return max(0, found)
 
-    def has_few_answers(self, recording: Recording, references: Sequence[Recording]) -> Agreement:
-        """NO if many other values pass with it, too, and none with the reference solution's.
+    def excludes_others(self, recording: Recording, references: Sequence[Recording]) -> Agreement:
+        """Whether other values fail; NO if many pass, and none with the reference solution's.
 
-        UNKNOWN if right code may do so, too: a longer text has most short numbers by chance.
+        UNKNOWN if many pass with right code, too: a longer text has most short numbers by chance.
         """
         if not references or not _is_search(self.site.check) or any(map(_has_range, references)):
             return Agreement.YES

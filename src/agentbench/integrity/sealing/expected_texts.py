@@ -8,13 +8,10 @@ from msgspec import Struct, field
 
 from agentbench.integrity.sealing.checks import Site
 from agentbench.integrity.sealing.levels import FileNames, NameKey, attribute_key
-from agentbench.python_source.constants import NotConstant, evaluate
+from agentbench.python_source.constants import evaluate, is_telling
 from agentbench.python_source.python_syntax import variables_in
 from agentbench.python_source.scopes import names_in
 
-TELLING = 4  # characters; shorter texts are in most files
-_USUAL = 1000  # numbers up to this are in most files
-_LONG = 12  # characters of a container, such as [1, 2, 3, 4]
 ELSEWHERE = "line {}: its expected value is an input elsewhere in the file"
 SHARED = "line {}: its expected value is an input of the test, too"
 FOREIGN = "line {}: its expected value is in another file"
@@ -102,7 +99,7 @@ class ExpectedText(Struct, kw_only=True):
 
 
 def _is_telling(text: str) -> bool:
-    return len(text.strip()) >= TELLING
+    return is_telling(text.strip())
 
 
 def whole_values(site: Site, names: FileNames) -> Iterator[str]:
@@ -129,20 +126,9 @@ def telling_form(node: ast.AST) -> str | None:
     if not isinstance(node, ast.Constant | ast.List | ast.Tuple | ast.Set | ast.Dict | ast.UnaryOp):
         return None
     value = evaluate(node)
-    match value:
-        case str():
-            return value if len(value) >= TELLING else None
-        case bool() | NotConstant():
-            return None
-        case int() | float() | complex():
-            is_telling = abs(value) > _USUAL
-        case bytes():
-            is_telling = len(value) >= TELLING
-        case list() | tuple() | dict() | set() | frozenset():
-            is_telling = len(repr(value)) >= _LONG
-        case _:
-            is_telling = False
-    return f"{_NOT_TEXT}{value!r}" if is_telling else None
+    if not is_telling(value):
+        return None
+    return value if isinstance(value, str) else f"{_NOT_TEXT}{value!r}"
 
 
 def given_input(

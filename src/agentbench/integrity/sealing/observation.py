@@ -389,12 +389,10 @@ def what_stays(
         constants = {*expression.constants}.union(*of_test) - known
         constants -= expression.arguments if is_object else set()
         for constant in sorted(constants, key=repr):
-            if told := [
-                value for value in sorted(found, key=repr) if _tells(constant, value, known)
-            ]:
+            value = next((v for v in sorted(found, key=repr) if _tells(constant, v, known)), None)
+            if value is not None:
                 why = _STAYS.format(expression.line, constant)
-                is_part = str(told[0]) in str(constant)
-                value = told[0] if is_part else constant
+                value = value if str(value) in str(constant) else constant
                 visible.append((constant in found, VisibleValue(reason=why, value=value)))
     exact = [one for is_exact, one in visible if is_exact]
     # Code under test must not know which of them becomes wrong in blind runs.

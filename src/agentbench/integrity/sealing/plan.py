@@ -506,12 +506,12 @@ class _JudgedTest(Struct, kw_only=True):
         for at, recording in enumerate(recordings):
             self.values += 1
             same_time = [each[at] for each in references if at < len(each)]
-            few = guard.run(partial(evaluator.has_few_answers, recording, same_time))
-            if few is Agreement.NO:
+            excludes = guard.run(partial(evaluator.excludes_others, recording, same_time))
+            if excludes is Agreement.NO:
                 self.fail(evaluator.expected_text(recording), _STUFFED, site)
                 self.has_wrong_value = True
                 return
-            if few is not Agreement.YES:  # or time was used up
+            if excludes is not Agreement.YES:  # or time was used up
                 self.unsealed = self.unsealed or _DOUBTFUL.format(site.line)
             found = guard.run(partial(_assessed, evaluator, recording, at, references))
             if isinstance(found, Incomparable):

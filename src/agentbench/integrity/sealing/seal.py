@@ -291,7 +291,7 @@ class _Sealer:
     def _unknown_side(self, owner: str, sealed: SealedCheck, line: int) -> str | None:
         """Why a recorded operand may be an expected value that stays in the test."""
         calls = [n for root in sealed.recorded for n in ast.walk(root) if isinstance(n, ast.Call)]
-        if any(root_of(call) in ("filecmp", "cmp", "cmpfiles") for call in calls):
+        if any(root_of(call) == "filecmp" for call in calls):  # it gets no value, but files
             return FOREIGN.format(line)
         if isinstance(sealed.check, LikeReference):
             return None
@@ -397,7 +397,10 @@ class _Sealer:
                     self.sites[number] = replace(site, unsealed=ELSEWHERE.format(site.line))
 
     def _flowing(self, site: Site) -> set[str]:
-        """The constants from which the recorded values of an assertion may come."""
+        """The constants from which the recorded values of an assertion may come.
+
+        Another assertion most likely only reads, and a later statement comes too late.
+        """
         scope, nodes = self.names.functions[site.function], self._recorded[site.number]
         names = {name for node in nodes for name in scope.origins(node) if name in scope.bound}
         statements = own_nodes(self.functions[site.function].node.body)
@@ -405,8 +408,8 @@ class _Sealer:
             part
             for node in statements
             if isinstance(node, ast.stmt) and not isinstance(node, ast.Assert)
-            for part in ast.iter_child_nodes(node)
             if node.lineno < site.line and not names.isdisjoint(scopes.names_in(node))
+            for part in ast.iter_child_nodes(node)
             if not isinstance(part, ast.stmt)
         ]
         parts = (part for root in (*nodes, *before) for part in ast.walk(root))
@@ -430,10 +433,10 @@ class _Sealer:
             (site.unsealed for site in sites if site.unsealed),
             given_input(owners, self.names, self._removable),
         )
+        own = {one.node.name for one in self.functions.values()}
         for owner in sorted(owners):  # they are rewritten already
             line = deciding_line(self.functions[owner].node.body)
             why = why or (None if line is None else _DECIDES.format(line))
-            own = {one.node.name for one in self.functions.values()}
             line = comparing_line(self.functions[owner].node, self.names.foreign, own)
             why = why or (None if line is None else _COMPARED.format(line))
         if not sites:

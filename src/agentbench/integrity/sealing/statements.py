@@ -64,9 +64,6 @@ _HARMLESS = frozenset([
     "assertLogs", "assertNoLogs", "assertNumQueries", "assert_called", "assert_awaited"
 ])  # fmt: skip
 """Assertions that stay, since they have no value that must be hidden."""
-
-
-"""Names of assertions that accept other values, too."""
 RECORDER = "agentbench_recorder"
 
 
