@@ -24,6 +24,10 @@ def table(n):
     return {"key": number(n)}
 
 
+def index(n):
+    return {number(n): "right"}
+
+
 def pairs(n):
     return [("a", number(n))]
 
@@ -290,6 +294,9 @@ OPEN = (
     "got = {}\nbasket.tell(lambda x: got.update({x: 1}), <n>)\nassert got[<e>] == 1",
     "assert {v: k for k, v in basket.table(<n>).items()}[<e>] == 'key'",
     "found = re.search(r'word <e> (end)', basket.text(<n>))\nassert found.group(1) == 'end'",
+    "assert basket.index(<n>)[<e>] == 'right'",
+    "assert basket.index(<n>).get(<e>) == 'right'",
+    "found = basket.index(<n>)\nassert found[<e>] == 'right'",
     "want = basket.Box(<n>)\nwant.value = <e>\nassert basket.Box(<n>) == want",
     "with must_be(<e>) as put:\n    put.append(basket.number(<n>))",
     "assert f'{basket.number(<n>)} and <e>' == '<e> and <e>'",

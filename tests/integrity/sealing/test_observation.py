@@ -109,6 +109,12 @@ def test_keys_of_a_container_of_the_test_itself_count():
     assert shows(expression, {61: 1}) is not None
 
 
+def test_numbers_that_are_keys_of_what_the_project_gives_count():
+    files = observing("assert parse('a')[61] == 'right'")
+    key = next(key for key, one in files.observed.items() if 61 in one.constants)
+    assert what_stays(files.observed, [Recording(key, (of_python({61: "right"}),))], []) is not None
+
+
 def test_arguments_of_an_object_are_inputs_and_those_of_a_text_are_not():
     expression = Observation(line=7, constants=("61",), arguments=frozenset(["61"]))
     text, parts = of_python("x 61"), of_python(["x 61"])

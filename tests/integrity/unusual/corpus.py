@@ -36,6 +36,7 @@ _IN_THE_GATE = {
     "frames read for a log",
     "processes",
     "noise",
+    "gives a mock positions where the reference solution gives keywords",
     "a module that makes its functions on demand",
     "garbage collection and recursion",
     "moves the functions and exports them again",

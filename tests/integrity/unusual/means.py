@@ -3,6 +3,8 @@
 from tests.cheats import shop
 from tests.cheats.cheat import adds, writes
 from tests.cheats.honest import Honest
+from tests.integrity.unusual import kit
+from tests.integrity.unusual.styles import SIGNED_MOCKS
 from tests.integrity.unusual.values import SHOP, in_kit, in_shop
 
 _IN_SHOP = {
@@ -301,6 +303,11 @@ _IN_DOCKER = {"processes"}
 FIXES = [
     *(in_shop(name, code, in_docker=name in _IN_DOCKER) for name, code in _IN_SHOP.items()),
     *(in_kit(name, code) for name, code in _IN_KIT.items()),
+    Honest(
+        name="gives a mock positions where the reference solution gives keywords",
+        line=f"{kit.FIX}sed -i 's/send(name, retries=3)/send(name, 3)/' kit.py",
+        task=kit.kit_task(SIGNED_MOCKS),
+    ),
     Honest(name="moves the functions and exports them again", line=_MOVED, task=SHOP),
     Honest(name="renames a module, a class and a function", line=_RENAMED, task=SHOP),
     Honest(

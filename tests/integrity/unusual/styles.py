@@ -16,6 +16,29 @@ class Style:
 
 _PYTEST = ("import pytest",)
 
+SIGNED_MOCKS = Style(
+    name="mocks with a signature",
+    imports=("from unittest import mock",),
+    tests="""
+def send(name, retries=1):
+    return name
+
+
+def test_a_name_is_sent_by_a_function():
+    sent = mock.create_autospec(send)
+    kit.notify(sent, ["acorn"])
+    sent.assert_called_once_with("acorn", retries=3)
+
+
+def test_names_are_sent_in_order_by_a_function():
+    sent = mock.create_autospec(send)
+    kit.notify(sent, ["acorn", "beech"])
+    sent.assert_has_calls([mock.call("acorn", retries=3), mock.call(name="beech", retries=3)])
+    sent.assert_any_call("beech", 3)
+""",
+    ids=("test_a_name_is_sent_by_a_function", "test_names_are_sent_in_order_by_a_function"),
+)
+
 STYLES: tuple[Style, ...] = (
     Style(
         name="plain assertions",

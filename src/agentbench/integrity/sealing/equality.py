@@ -1,7 +1,7 @@
 """Compares recorded values with expected ones, as Python's `==` compares honest values."""
 
 import cmath
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
@@ -132,9 +132,10 @@ def _equal_groups(left: Group, right: Group) -> Agreement:
         all(kind in MAPPINGS for kind in kinds) and kinds != ("ordered", "ordered")
     ):
         return _equal_unordered(left.items, right.items)
-    if left.kind in (*SEQUENCES, "ordered", "call"):
-        is_same_kind = left.kind == right.kind or "call" in kinds
-        return _equal_sequences(left.items, right.items) if is_same_kind else Agreement.NO
+    if "call" in kinds:
+        return _equal_calls(left.items, right.items)
+    if left.kind in (*SEQUENCES, "ordered"):
+        return _equal_sequences(left.items, right.items) if kinds[0] == kinds[1] else Agreement.NO
     if left.kind == "function" and left == right:
         is_local = any(isinstance(i, Leaf) and "<" in shown(i) for i in left.items)  # <lambda>
         return Agreement.UNKNOWN if is_local else Agreement.YES
@@ -145,6 +146,32 @@ def _equal_sequences(left: tuple[CanonicalValue, ...], right: tuple[Side, ...]) 
     if len(left) != len(right):
         return Agreement.NO
     return every(map(equal, left, right))
+
+
+def _equal_calls(left: tuple[CanonicalValue, ...], right: tuple[Side, ...]) -> Agreement:
+    """Compare calls of a mock: its attributes' names, positional arguments, and keywords.
+
+    A mock with a signature accepts a keyword instead of a position. The final test decides about
+    that, so the values are enough here.
+    """
+    found = _equal_sequences(left, right)
+    if found is not Agreement.NO or len(left) != len(right) or len(left) < 2:
+        return found
+    parts, others = ([_items(part) for part in call[-2:]] for call in (left, right))
+    if len(parts[0]) == len(others[0]) or Agreement.NO in map(equal, left[:-2], right[:-2]):
+        return Agreement.NO
+    values, expected = ([*map(_argument, (*args, *pairs))] for args, pairs in (parts, others))
+    known = [one for one in values if isinstance(one, CanonicalValue)]
+    return _matched(known, expected) if len(known) == len(expected) else Agreement.NO
+
+
+def _items(side: Side) -> Sequence[Side]:
+    whole = side.value if isinstance(side, Known) else side
+    return whole.items if isinstance(whole, Group | Container) else ()
+
+
+def _argument(item: Side) -> Side:
+    return item.items[1] if isinstance(item, Group | Container) and item.kind == "pair" else item
 
 
 def _equal_unordered(left: tuple[CanonicalValue, ...], right: tuple[Side, ...]) -> Agreement:
@@ -167,7 +194,13 @@ def _equal_unordered(left: tuple[CanonicalValue, ...], right: tuple[Side, ...]) 
         return Agreement.NO  # equal values have equal digests
     if len(rest) > _MOST_MATCHED:
         return Agreement.UNKNOWN
-    for item in unmatched:
+    return every((*agreements, _matched(rest, unmatched)))
+
+
+def _matched(values: Sequence[CanonicalValue], others: Iterable[Side]) -> Agreement:
+    """Match as many values, each with another one."""
+    rest, agreements = [*values], []
+    for item in others:
         found = [equal(other, item) for other in rest]
         if Agreement.YES in found:
             del rest[found.index(Agreement.YES)]
@@ -220,7 +253,9 @@ def _equal_container(actual: CanonicalValue, expected: Container) -> Agreement:
         return Agreement.UNKNOWN
     families = (SETS, MAPPINGS, (expected.kind,))
     family = next(family for family in families if expected.kind in family)
-    if actual.kind not in family and (actual.kind, expected.kind) != ("call", "tuple"):
+    if (actual.kind, expected.kind) == ("call", "tuple"):
+        return _equal_calls(actual.items, expected.items)
+    if actual.kind not in family:
         return Agreement.NO
     if expected.kind in (*SETS, *MAPPINGS):
         return _equal_unordered(actual.items, expected.items)
@@ -229,7 +264,7 @@ def _equal_container(actual: CanonicalValue, expected: Container) -> Agreement:
 
 def _equal_constructed(actual: CanonicalValue, expected: Constructed) -> Agreement:
     match actual:
-        case Group(kind="call", items=(*names, Group(items=args), Group(items=pairs))):
+        case Group(kind="call", items=(*names, Group() as args, Group() as pairs)):
             parts = [name.value if isinstance(name, Leaf) else None for name in names]
             if expected.name.split(".", 1) != ["call", *parts]:
                 is_call = expected.name.partition(".")[0] == "call"
@@ -238,9 +273,8 @@ def _equal_constructed(actual: CanonicalValue, expected: Constructed) -> Agreeme
                 Container("pair", (Known(Leaf("str", name)), tree))
                 for name, tree in expected.keywords
             )
-            return every(
-                (_equal_sequences(args, expected.positional), _equal_unordered(pairs, keywords))
-            )
+            arguments = (Container("tuple", expected.positional), Container("dict", keywords))
+            return _equal_calls((args, pairs), arguments)
         case Instance() if actual.name == expected.name:
             return _equal_fields(actual, expected)
         case Unreadable():

@@ -296,7 +296,8 @@ def _not_expressions(nodes: Iterable[ast.AST]) -> set[int]:
             case ast.Subscript(value=value, slice=at) if not isinstance(
                 value, (ast.Name, *_DISPLAYS)
             ):
-                found.update(id(part) for part in ast.walk(at) if isinstance(part, ast.Constant))
+                constants = (part for part in ast.walk(at) if isinstance(part, ast.Constant))
+                found.update(id(one) for one in constants if isinstance(one.value, str | bytes))
             case ast.pattern():  # has no calls
                 parts = [part for part in ast.walk(node) if isinstance(part, ast.expr)]
                 found.update(id(part) for part in parts if not isinstance(part, ast.Constant))
@@ -416,13 +417,13 @@ def _recorded(recording: Recording, *, with_keys: bool) -> Iterator[str | float]
 
 
 def _leaves(value: CanonicalValue, *, with_keys: bool) -> Iterator[str | float]:
-    """The texts and numbers in a value. The keys of a project's dict are named by tests, too."""
+    """The texts and numbers in a value. Tests name the fields of a project's dict, too."""
     match value:
         case Leaf(value=single):
             yield from _text_of(single)
         case Digest(sha256=sha256):
             yield sha256
-        case Group(kind="pair", items=(_, item)) if not with_keys:
+        case Group(kind="pair", items=(Leaf(value=str() | bytes()), item)) if not with_keys:
             yield from _leaves(item, with_keys=with_keys)
         case Group(items=items):
             for item in items:
