@@ -37,6 +37,9 @@ def _differing(old: str, new: str) -> list[str]:
         ("assert f(1).find(b'a 8001 b') == 1", "8001", "assert f(1).find(b'a NEW b') == 1"),
         ("assert f(1) == f'8001 {x}'", "8001", "assert f(1) == f'NEW {x}'"),
         ("assert f(18001) == g(8001.5)", 8001, None),
+        ("assert eq(f(1), rb'rb')", "rb", "assert eq(f(1), b'NEW')"),
+        ("if f(1) != b'': fail()", None, None),
+        ("if f(1) != ', ': fail()", None, None),
         ("assert f(1) == (8001, '8001')", 8001, "assert f(1) == (NEW, '8001')"),
         ("if f(1) != 8001: fail()", None, "if f(1) != NEW: fail()"),
         ("assert g(8001)[8002]", None, None),
@@ -73,6 +76,17 @@ def test_a_changed_text_keeps_its_lines(text, new):
     assert found.files["t.py"].replace(found.change.replacement.strip("'"), "NEW") == (
         f"def test_it():\n    assert eq(f(1), {new})\n"
     )
+
+
+def test_a_file_in_which_a_value_is_a_word_of_the_language_stays():
+    texts = {
+        "t.py": "from h import eq\n\ndef test_it():\n    assert eq(f(1), 'return')\n",
+        "h.py": "def eq(a, b):\n    return a == b\n",
+    }
+    visible = VisibleValue(reason="line 4: it stays", value="return")
+    found = change_visible("t.py", "test_it", visible, texts, Random(1))
+    assert found is not None
+    assert set(found.files) == {"t.py"}
 
 
 def test_a_value_that_a_name_holds_is_changed_in_the_function_and_then_in_the_file():

@@ -12,6 +12,7 @@ from random import Random
 
 from msgspec import Struct
 
+from agentbench.errors import InputError
 from agentbench.integrity.expectation_changes.assertions import is_named_equality
 from agentbench.integrity.expectation_changes.engine import shorten
 from agentbench.integrity.expectation_changes.other_values import FAR, NEAR, other_value
@@ -59,13 +60,15 @@ def change_visible(
     if nodes and value is None:
         nodes = [rng.choice(nodes)]
         value = _known(nodes[0])
-    if value is None or _has_alternatives(source, visible, nodes):
+    if value is None or not any(map(str.isalnum, str(value))):
+        return None  # `""` and `","` are in everything
+    if _has_alternatives(source, visible, nodes):
         return None
     new = _other(value, rng, is_searched=_is_searched(source, nodes))
     changed = dict(texts)
     if is_telling(value) or not nodes:
         rest = [name for name in texts if name != file or not nodes]
-        changed |= {name: _replaced(texts[name], value, new) for name in rest}
+        changed |= {name: _replaced_in(name, texts[name], value, new) for name in rest}
     changed |= {file: apply_edits(changed[file], [_edit(source, n, value, new) for n in nodes])}
     files = {name: text for name, text in changed.items() if text != texts[name]}
     if not files:
@@ -214,17 +217,33 @@ def _replaced(text: str, value: str | float, new: str | float) -> str:
     return _pattern(value).sub(lambda _: str(new), text)
 
 
+def _replaced_in(file: str, text: str, value: str | float, new: str | float) -> str:
+    """A file of tests with another value; a Python file only if it stays one."""
+    replaced = _replaced(text, value, new)
+    if file.endswith(".py"):
+        try:
+            parse_source(replaced, file)
+        except InputError:
+            return text
+    return replaced
+
+
 def _edit(
     source: SourceText, node: ast.Constant, value: str | float, new: str | float
 ) -> SourceEdit:
     """An edit that keeps the form of a constant, since all of them get one form, and its lines."""
     known, text = _known(node), source.segment(node)
     if not isinstance(known, str):
-        text = repr(new)
-    elif (replaced := _replaced(text, value, new)) != text:
-        text = replaced
-    else:  # it is written with escapes
-        other = _replaced(known, value, new)
-        text = repr(other.encode("latin-1") if isinstance(node.value, bytes) else other)
-        text += "\\\n" * (source.segment(node).count("\n"))
-    return SourceEdit(span=source.span(node), text=text)
+        return SourceEdit(span=source.span(node), text=repr(new))
+    replaced, other = _replaced(text, value, new), _replaced(known, value, new)
+    right = other.encode("latin-1", "replace") if isinstance(node.value, bytes) else other
+    if _value_of(replaced) != right:  # it is written with escapes, or is a part of `b""`
+        replaced = repr(right) + "\\\n" * text.count("\n")
+    return SourceEdit(span=source.span(node), text=replaced)
+
+
+def _value_of(text: str) -> object:
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return None
