@@ -8,6 +8,7 @@ from agentbench.integrity.control_plan import (
     FunctionKey,
     KnownFunctions,
 )
+from agentbench.integrity.records import VisibleValue
 from agentbench.scoring.evidence import NodeId
 from agentbench.scoring.node_ids import files_of
 
@@ -48,6 +49,37 @@ def test_few_tests_to_fix_are_joined_by_some_that_stay_passing():
 def test_the_same_seed_draws_the_same_and_another_one_something_else():
     assert plan(seed=5).half(0, KnownFunctions()) == plan(seed=5).half(0, KnownFunctions())
     assert len({plan(seed=n).half(0, KnownFunctions()).must_fail for n in range(20)}) > 3
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason", "is_weak"),
+    [
+        (
+            "assert f(2) == 200\n    assert g(x)",
+            "line 3: its expected value stays in the test",
+            True,
+        ),
+        (
+            "assert f(2) == 200\n    assert g(x)",
+            "line 3: its values are few enough to be guessed",
+            False,
+        ),
+        ("assert [f(1), f(2)] == [True, False]", None, True),
+    ],
+)
+def test_a_change_of_something_else_proves_little(statement, reason, is_weak):
+    visible = {} if reason is None else {NodeId("t.py::test_a"): VisibleValue(reason=reason)}
+    source = f"def test_a():\n    {statement}\n"
+    tests = ControlledTests(
+        files={"t.py": source.encode()},
+        fixed=(NodeId("t.py::test_a"),),
+        passing=(),
+        visible=visible,
+    )
+    drawn = ControlPlan(tests, 1, certain_only=False)
+    halves = [drawn.half(side, KnownFunctions()) for side in (0, 1)]
+    weak = {test for half in halves for test in half.weakly_failing}
+    assert bool(weak) is is_weak
 
 
 def test_every_case_of_a_function_fails_together_whatever_list_it_is_in():

@@ -189,7 +189,7 @@ def test_a_changed_value_is_written_like_every_other_constant():
     "visible",
     [
         VisibleValue(reason="line 3: 8002 stays", value=8002),
-        VisibleValue(reason="line 2: code of another file may compare a value"),
+        VisibleValue(reason="line 2: code of another file, or of a text, may compare a value"),
     ],
 )
 def test_a_test_whose_visible_value_is_not_found_is_weak(visible):

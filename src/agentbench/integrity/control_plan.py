@@ -6,7 +6,7 @@ The engine that changes tests is imported on first use, since runs without contr
 import contextlib
 import io
 import tokenize
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Literal, NamedTuple
@@ -18,12 +18,14 @@ from pydantic import ValidationError, field_serializer
 from agentbench.core.checksums import ChecksummedDocument
 from agentbench.core.files import write_atomically
 from agentbench.errors import InputError
-from agentbench.integrity.records import ChangedExpectation, VisibleValue, WeakControl
+from agentbench.integrity.records import ChangedExpectation, ValueKind, VisibleValue, WeakControl
 from agentbench.scoring.evidence import NodeId
 from agentbench.scoring.node_ids import file_of
 
 _FEWEST_FUNCTIONS = 8
 """With fewer functions to fix, regression tests are added, since one or two could be guessed."""
+_NOT_FOUND = "the value that stays in it is not found, and another one is changed"
+_TRUTHS = "only truths in it can be changed"
 _PERHAPS = 3  # changes with at least this doubt need a reference solution that confirms them
 
 
@@ -176,6 +178,7 @@ class ControlPlan:
         weak: list[WeakControl] = []
         by_end: set[FunctionKey] = set()
         harmless: set[FunctionKey] = set()
+        fixed = set(self._tests.fixed)
         texts = {file: text for file, (text, _) in self._texts.items()}
         others = {
             name: content.decode("utf-8", "surrogateescape")
@@ -202,6 +205,11 @@ class ControlPlan:
             for one in mutation.weakly_controlled:
                 weak.append(WeakControl(file=file, function=one.function, reason=one.reason))
                 (by_end if one.fails else harmless).add(FunctionKey(file, one.function))
+            for key in (one for one in selected if fixed.intersection(self._tests_of(one))):
+                changes = [one for one in mutation.changed if one.function == key.function]
+                if why := self._weakness(key, changes):
+                    weak.append(WeakControl(file=file, function=key.function, reason=why))
+                    by_end.add(key)
         for name, text in others.items():
             if texts[name] != text:
                 files[name] = texts[name].encode("utf-8", "surrogateescape")
@@ -216,6 +224,15 @@ class ControlPlan:
             drawn=tuple(drawn),
             weak=tuple(weak),
         )
+
+    def _weakness(self, key: FunctionKey, changes: Sequence[ChangedExpectation]) -> str | None:
+        """Why a test proves little although it fails with these changes; None: it does not."""
+        known = [one for test in self._tests_of(key) if (one := self._tests.visible.get(test))]
+        if changes and any(one.stays for one in known):
+            return _NOT_FOUND
+        if changes and all(change.kind is ValueKind.TRUTH for change in changes):
+            return _TRUTHS
+        return None
 
     def _change_visible(
         self, texts: dict[str, str], keys: Iterable[FunctionKey], rng: Random
@@ -236,7 +253,7 @@ class ControlPlan:
             if found is not None:
                 texts |= found.files
                 changed[key] = found.change
-            elif known and (known[0].value is not None or known[0].is_elsewhere):
+            elif known and (known[0].value is not None or known[0].is_unknown):
                 changed[key] = None
         return changed
 

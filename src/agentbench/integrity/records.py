@@ -65,9 +65,14 @@ class VisibleValue(Schema):
         return int(found[1]) if found is not None else 0
 
     @property
-    def is_elsewhere(self) -> bool:
-        """Whether code or data of another file may decide, whatever the test's own file has."""
-        return "another file" in self.reason
+    def stays(self) -> bool:
+        """Whether a value stays in the test, or decides there: other values prove nothing of it."""
+        return any(word in self.reason for word in ("stays", "decides", "not in the file"))
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether it may be any value: one of another file, or of what is too large to be read."""
+        return self.value is None and re.search("another file|too large", self.reason) is not None
 
 
 class ChangedExpectation(Schema):

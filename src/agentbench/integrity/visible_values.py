@@ -53,7 +53,7 @@ def change_visible(
     Raises:
         InputError: this interpreter cannot compile the file.
     """
-    if visible.value is None and visible.is_elsewhere:
+    if visible.is_unknown:
         return None
     source = parse_source(texts[file], file)
     nodes, value = _constants_to_change(source, visible), visible.value

@@ -151,6 +151,28 @@ def test_a_value_of_the_test_itself_is_compared_as_it_runs():
     assert what_stays(files, right[:1], []) is None
 
 
+def test_what_is_too_large_to_be_read_may_be_any_constant_that_it_meets():
+    files = observing("assert parse('a').index(1001) == 7").observed
+    cut = [Recording(key) for key, one in files.items() if 1001 in one.constants]
+    stays = what_stays(files, cut, [])
+    assert stays is not None
+    assert (stays.stays, stays.is_unknown) == (True, True)
+    unmet = observing("assert parse('a') == [1001]").observed
+    assert what_stays(unmet, [Recording(key) for key in unmet], []) is None
+
+
+def test_a_value_of_the_test_itself_that_changes_shows_nothing():
+    files = observing("at = open('a').read()", "assert sorted([parse('a'), at])").observed
+    (key,) = (key for key, one in files.items() if one.others)
+    (own,) = files[key].others
+
+    def given(text):
+        return [Recording(key, (of_python(text),)), Recording(own, (of_python(text),))]
+
+    assert what_stays(files, given("/tmp/one"), []) is not None
+    assert what_stays(files, given("/tmp/one"), given("/tmp/two")) is None
+
+
 def test_a_function_of_another_file_of_tests_may_compare_what_it_gets():
     files = observing("helpers.check(parse('a'))").observed
     (key,) = (key for key, expression in files.items() if expression.is_foreign_argument)

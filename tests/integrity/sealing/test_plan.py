@@ -653,6 +653,14 @@ def test_what_a_test_decides_beside_its_assertions_is_a_reason():
         ("with opened('1001'):\n            pool()", False),
         ("with prints_stored('1001'):\n            pool()", True),
         ("local = pool()\n        local.check()", False),
+        ("with deprecated_call(match='no 1001'):\n            pool()", False),
+        ("with RaisesGroup(RaisesExc(OSError, match='no 1001')):\n            pool()", True),
+        ("with RaisesGroup(OSError):\n            pool()", False),
+        ("exec('assert pool() == 1001')", True),
+        ("found = eval('pool() != 1001')", True),
+        ("exec('pool()')", False),
+        ("subprocess.run(['python', '-c', 'assert pool() == 1001'])", True),
+        ("subprocess.run(['python', '-m', 'pool', '1001'])", False),
     ],
 )
 def test_code_of_another_file_may_compare_without_getting_a_value(statement, may_compare):
@@ -667,7 +675,9 @@ class T(TestCase):
 """
     test = NodeId("test_it.py::T::test_it")
     function = plan(source, "T::test_it")._function[test][1]
-    assert (function.unsealed == "line 9: code of another file may compare a value") is may_compare
+    assert (
+        function.unsealed == "line 9: code of another file, or of a text, may compare a value"
+    ) is may_compare
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from agentbench.integrity.sealing.canonical import (
     Leaf,
     last_part,
 )
-from agentbench.integrity.sealing.equality import Agreement, equal, every
+from agentbench.integrity.sealing.equality import Agreement, equal_sides, every
 from agentbench.integrity.sealing.expected_trees import Container, EnumMember, Known, Side
 from agentbench.integrity.sealing.plain_values import (
     MAPPINGS,
@@ -50,7 +50,7 @@ def compare(
         opposite = {ast.NotEq: ast.Eq, ast.NotIn: ast.In}.get(op, ast.Is)
         return compare(opposite, left, right).inverted()
     if op is ast.Eq:
-        return _equal_operands(left, right)
+        return equal_sides(left, right)
     if op is ast.Is:
         return _identical(left, right)
     if op is ast.In:
@@ -147,13 +147,6 @@ def _any(agreements: Sequence[Agreement]) -> Agreement:
     return every(agreement.inverted() for agreement in agreements).inverted()
 
 
-def _equal_operands(left: Side, right: Side) -> Agreement:
-    for one, other in ((left, right), (right, left)):
-        if isinstance(one, CanonicalValue):
-            return equal(one, other)
-    return Agreement.UNKNOWN
-
-
 def _identical(left: Side, right: Side) -> Agreement:
     for one, other in ((left, right), (right, left)):
         match one:
@@ -161,10 +154,10 @@ def _identical(left: Side, right: Side) -> Agreement:
                 is_known = isinstance(other, CanonicalValue)
                 return Agreement.of(one == other) if is_known else Agreement.UNKNOWN
             case Instance(kind="enum") | EnumMember():
-                return _equal_operands(left, right)
+                return equal_sides(left, right)
             case _:
                 pass
-    found = _equal_operands(left, right)
+    found = equal_sides(left, right)
     return Agreement.UNKNOWN if found is Agreement.YES else found
 
 
@@ -174,7 +167,7 @@ def _contained(member: Side, container: Side) -> Agreement:
             last_part(name) == "_CallList" and (part := _list_items(member)) is not None
         ):  # of a mock: the calls in a list follow each other
             windows = (calls[at : at + len(part)] for at in range(len(calls) - len(part) + 1))
-            return _any([every(map(_equal_operands, part, window)) for window in windows])
+            return _any([every(map(equal_sides, part, window)) for window in windows])
         case Instance():
             shapes = (Group("dict", ()), Group("list", ()), member)
             found = (like(container, s) for s in shapes if isinstance(s, CanonicalValue))
@@ -187,7 +180,7 @@ def _contained(member: Side, container: Side) -> Agreement:
                 item.items[0] if isinstance(item, Group) and item.kind == "pair" else item
                 for item in items
             ]
-            found_ = _any([_equal_operands(member, key) for key in keys])
+            found_ = _any([equal_sides(member, key) for key in keys])
             is_open = rest is not None and found_ is Agreement.NO
             return Agreement.UNKNOWN if is_open else found_
         case Container(items=trees):
@@ -195,7 +188,7 @@ def _contained(member: Side, container: Side) -> Agreement:
                 tree.items[0] if isinstance(tree, Container) and tree.kind == "pair" else tree
                 for tree in trees
             ]
-            return _any([_equal_operands(member, part) for part in parts])
+            return _any([equal_sides(member, part) for part in parts])
         case _:
             return Agreement.UNKNOWN
 

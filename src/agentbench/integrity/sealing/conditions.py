@@ -166,7 +166,6 @@ class ConditionReader(Struct, frozen=True, kw_only=True):
         return found or self.truth(call, negated=negated, likely=name in _LIKELY)
 
     def _every(self, every: ast.GeneratorExp | ast.ListComp) -> SealedCheck | None:
-        """The check of all elements; every recorded expression becomes a list."""
         inner = list(self.checks(every.elt))
         bound = {name for g in every.generators for name in variables_in(g.target)}
         if len(inner) != 1 or any(

@@ -16,6 +16,9 @@ _COMPARES = re.compile(
     "assert|check|compar|equal|expect|gives|golden|match|must|prints|returns|snapshot|stored|verif"
 )
 
+_DECISION = re.compile(r"\b(assert|raise|exit)\b|[=!]=")
+_RUNS_CODE = frozenset(["compile", "eval", "exec", "os", "runpy", "subprocess"])
+
 
 def deciding_line(body: Sequence[ast.AST], *, depends: bool = False) -> int | None:
     """The line where a function fails, if that depends on what happened before.
@@ -47,7 +50,7 @@ def deciding_line(body: Sequence[ast.AST], *, depends: bool = False) -> int | No
 def comparing_line(
     function: FunctionNode, foreign: Collection[str], own: Collection[str]
 ) -> int | None:
-    """The line of a call by which code of another file compares a value, going by its name.
+    """The line of a call by which code of another file, or of a text, may compare a value.
 
     Args:
         function: A function whose assertions have been replaced.
@@ -56,8 +59,15 @@ def comparing_line(
     """
     parameters = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
     outer = parameters.union(foreign).difference(own)  # fixtures, helpers, and `self`
-    for node in ast.walk(function):
+    nodes = list(ast.walk(function))
+    texts = [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    code = _RUNS_CODE if any(map(_DECISION.search, texts)) else frozenset[str]()
+    for node in nodes:
         match node:
+            case ast.Call(func=func) if code & {name_of(func), root_of(node)}:
+                return node.lineno
+            case ast.withitem(context_expr=head) if any(map(_is_pattern, ast.walk(head))):
+                return head.lineno
             case ast.Expr(value=ast.Call() as call) | ast.withitem(context_expr=ast.Call() as call):
                 name, root = name_of(call.func), root_of(call)
                 is_known = name in own or (root == "self" and name.startswith("assert"))
@@ -66,3 +76,7 @@ def comparing_line(
             case _:
                 pass
     return None
+
+
+def _is_pattern(node: ast.AST) -> bool:  # of an unknown way to expect an exception
+    return isinstance(node, ast.keyword) and node.arg == "match"

@@ -115,7 +115,6 @@ def _equal_values(left: CanonicalValue, right: CanonicalValue) -> Agreement:
 
 
 def _equal_plain(left: CanonicalValue, right: CanonicalValue) -> Agreement:
-    """Compare built-in values by Python itself."""
     try:
         return Agreement.of(to_python(left) == to_python(right))
     except NotPlainError:
@@ -161,8 +160,7 @@ def _equal_calls(left: tuple[CanonicalValue, ...], right: tuple[Side, ...]) -> A
     if len(parts[0]) == len(others[0]) or Agreement.NO in map(equal, left[:-2], right[:-2]):
         return Agreement.NO
     values, expected = ([*map(_argument, (*args, *pairs))] for args, pairs in (parts, others))
-    known = [one for one in values if isinstance(one, CanonicalValue)]
-    return _matched(known, expected) if len(known) == len(expected) else Agreement.NO
+    return matched(values, expected) if len(values) == len(expected) else Agreement.NO
 
 
 def _items(side: Side) -> Sequence[Side]:
@@ -175,7 +173,6 @@ def _argument(item: Side) -> Side:
 
 
 def _equal_unordered(left: tuple[CanonicalValue, ...], right: tuple[Side, ...]) -> Agreement:
-    """Match members, or pairs by their keys, each with another one."""
     if len(left) != len(right):
         return Agreement.NO
     by_key: dict[str, CanonicalValue] = {_key(item): item for item in left}
@@ -194,19 +191,27 @@ def _equal_unordered(left: tuple[CanonicalValue, ...], right: tuple[Side, ...]) 
         return Agreement.NO  # equal values have equal digests
     if len(rest) > _MOST_MATCHED:
         return Agreement.UNKNOWN
-    return every((*agreements, _matched(rest, unmatched)))
+    return every((*agreements, matched(rest, unmatched)))
 
 
-def _matched(values: Sequence[CanonicalValue], others: Iterable[Side]) -> Agreement:
-    """Match as many values, each with another one."""
+def matched(values: Sequence[Side], others: Iterable[Side]) -> Agreement:
+    """Match each of the others with an equal value, of which some may be left over."""
     rest, agreements = [*values], []
     for item in others:
-        found = [equal(other, item) for other in rest]
+        found = [equal_sides(one, item) for one in rest]
         if Agreement.YES in found:
             del rest[found.index(Agreement.YES)]
         else:
             agreements.append(Agreement.UNKNOWN if Agreement.UNKNOWN in found else Agreement.NO)
     return every(agreements)
+
+
+def equal_sides(left: Side, right: Side) -> Agreement:
+    """Whether two sides are equal; UNKNOWN if neither was recorded."""
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, CanonicalValue):
+            return equal(one, other)
+    return Agreement.UNKNOWN
 
 
 def _key(item: Side) -> str:
@@ -300,7 +305,6 @@ def _equal_fields(actual: Instance, expected: Constructed) -> Agreement:
 
 
 def _close(actual: CanonicalValue, tree: Side, tolerance: Approximate) -> Agreement:
-    """Compare numbers with a tolerance as `pytest.approx` does, also in containers."""
     expected = tree.value if isinstance(tree, Known) else tree
     if isinstance(expected, Unknown):
         return Agreement.UNKNOWN
@@ -330,7 +334,6 @@ def _close(actual: CanonicalValue, tree: Side, tolerance: Approximate) -> Agreem
 
 
 def _number(value: Side | None) -> complex | None:
-    """A number that a tolerance applies to."""
     if not isinstance(value, Leaf | Group | Instance):
         return None
     try:

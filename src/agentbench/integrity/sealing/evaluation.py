@@ -387,7 +387,6 @@ def _other_of_its_form(value: object, rng: Random) -> str | float | None:
 
 
 def _size(recording: Recording) -> int:
-    """The size of all recorded values, in characters of JSON."""
     events = (recording.raised, *(recording.warned or ()))
     values = (*recording.values, *(each for each in events if each is not None))
     return sum(len(json.dumps(to_json(value))) for value in values)

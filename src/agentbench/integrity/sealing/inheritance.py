@@ -93,7 +93,6 @@ def _places(
 
 
 def _imports(tree: ast.Module, name: str) -> Iterator[tuple[ast.ImportFrom, str]]:
-    """The statements at the top of a file that import a name, and the name in the other module."""
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom):
             for alias in statement.names:

@@ -160,7 +160,6 @@ class _CellFinder(Struct, kw_only=True):
 
 
 def _assigned(function: scopes.FunctionNode) -> dict[str, list[ast.expr]]:
-    """The values that a function assigns to names outside of branches."""
     found: dict[str, list[ast.expr]] = {}
     for statement, doubt in scopes.statements(function.body):
         for name, node in scopes.assigned(statement) if doubt < scopes.UNCERTAIN else ():
@@ -169,7 +168,6 @@ def _assigned(function: scopes.FunctionNode) -> dict[str, list[ast.expr]]:
 
 
 def _class_attributes(file: parsed_file.ParsedFile) -> dict[str, list[Cell]]:
-    """The values of attributes that only bodies of the file's classes set."""
     classes = file.functions.classes
     found: dict[str, list[Cell]] = {}
     bound = Counter(
@@ -197,7 +195,6 @@ def _class_attributes(file: parsed_file.ParsedFile) -> dict[str, list[Cell]]:
 
 
 def _has_attribute(classes: Mapping[str, ast.ClassDef], owner: str, attribute: str) -> bool:
-    """Whether a class sets an attribute, or inherits it from a class of the same file."""
     node = classes.get(owner)
     if node is None:
         return False
@@ -208,7 +205,6 @@ def _has_attribute(classes: Mapping[str, ast.ClassDef], owner: str, attribute: s
 
 
 def _parameters(function: FoundFunction) -> list[str]:
-    """The names of the parameters, without the object of a method."""
     arguments = function.node.args
     names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
     is_static = any(name_of(d) == "staticmethod" for d in function.node.decorator_list)
@@ -222,7 +218,6 @@ def is_parameter(function: scopes.FunctionNode, name: str) -> bool:
 
 
 def _returned(function: scopes.FunctionNode) -> ast.expr | None:
-    """The value of a fixture that only returns one."""
     decorators = function.decorator_list
     bare = [one.func if isinstance(one, ast.Call) else one for one in decorators]
     if not any(name_of(one) == "fixture" for one in bare):

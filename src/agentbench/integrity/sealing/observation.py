@@ -35,6 +35,7 @@ from agentbench.python_source.scopes import assigned
 _STAYS = "line {}: {!r}, which only a right fix gives, stays in the test"
 _RECORDER = f"__import__({RECORDER!r})"
 _PASSED = "line {}: a function of another file gets what only a right fix gives"
+_UNREAD = "line {}: too large a value meets a constant that stays in the test"
 _FEW = 9  # numbers up to this are in most statements
 _TELLING = 3  # letters and digits of a part of a text
 _FILLS = frozenset(["add", "append", "extend", "insert", "setdefault", "update"])
@@ -246,7 +247,6 @@ class _StatementReader(Struct, frozen=True, kw_only=True):
                         yield from self._values(part, visited | {name})
 
     def _inputs(self, nodes: Iterable[ast.AST]) -> set[int]:
-        """The parts of calls of the project."""
         calls = [node for node in nodes if isinstance(node, ast.Call) and self._is_input(node)]
         return {id(part) for call in calls for part in ast.walk(call)}
 
@@ -273,7 +273,6 @@ def _quoted(nodes: Iterable[ast.AST]) -> set[int]:
 
 
 def _header(statement: ast.stmt) -> Iterator[ast.AST]:
-    """The nodes of a statement, without the statements in it."""
     waiting = list(ast.iter_child_nodes(statement))
     while waiting:
         node = waiting.pop()
@@ -377,6 +376,9 @@ def what_stays(
     before, after = _values_by_site(observed, base), _values_by_site(observed, right)
     for recording in (one for one in right if one.site in observed):
         expression = observed[recording.site]
+        is_met = expression.constants or expression.others or expression.is_foreign_argument
+        if recording == Recording(recording.site) and is_met:  # it could not be read in full
+            visible.append((False, VisibleValue(reason=_UNREAD.format(expression.line))))
         known = before.get(recording.site, set())
         found = set(_recorded(recording, with_keys=expression.is_own)) - known
         if found and expression.is_foreign_argument:
@@ -386,7 +388,8 @@ def what_stays(
         # Arguments of an object's own methods are inputs; those of a text's methods are not.
         is_object = recording.site < 0 and len(recording.values) > 1
         others = set(expression.others) - (expression.other_arguments if is_object else set())
-        of_test = [after.get(other, set()) for other in others]
+        # What a test computes itself, such as a folder's name, is random if it changes.
+        of_test = [after.get(o, set()) & before.get(o, after.get(o, set())) for o in others]
         constants = {*expression.constants}.union(*of_test) - known
         constants -= expression.arguments if is_object else set()
         for constant in sorted(constants, key=repr):

@@ -106,7 +106,6 @@ class PairReader(Struct, kw_only=True):
 
 
 def _root_of(node: ast.AST) -> ast.AST:
-    """The object that an attribute, or a chain of them, belongs to."""
     while isinstance(node, ast.Attribute):
         node = node.value
     return node

@@ -1,13 +1,11 @@
 """Parts of recordings, and recordings as JSON to store."""
 
-import ast
 from collections.abc import Sequence
 from typing import cast
 
 from msgspec.structs import replace
 
 from agentbench.core.schema import JsonObject
-from agentbench.integrity.sealing.agreement import compare
 from agentbench.integrity.sealing.canonical import (
     CanonicalValue,
     Group,
@@ -18,7 +16,7 @@ from agentbench.integrity.sealing.canonical import (
     recording_of,
     to_json,
 )
-from agentbench.integrity.sealing.equality import Agreement
+from agentbench.integrity.sealing.equality import Agreement, matched
 from agentbench.integrity.sealing.expected_trees import Container, Known, Side
 from agentbench.integrity.sealing.plain_values import like
 from agentbench.integrity.sealing.references import (
@@ -89,14 +87,7 @@ def equal_in_any_order(left: Side, right: Side, *, is_part: bool = False) -> Agr
         return Agreement.UNKNOWN
     if len(ours) > len(theirs) or (len(ours) < len(theirs) and not is_part):
         return Agreement.NO
-    left_over = list(theirs)
-    for one in ours:
-        matching = (compare(ast.Eq, one, other) is Agreement.YES for other in left_over)
-        at = next((at for at, is_equal in enumerate(matching) if is_equal), None)
-        if at is None:
-            return Agreement.NO
-        del left_over[at]
-    return Agreement.YES
+    return matched(theirs, ours)
 
 
 def without_order(recording: Recording) -> Recording:

@@ -92,7 +92,6 @@ def is_other_value(actual: CanonicalValue, references: Sequence[CanonicalValue])
 
 
 def _has_fraction(value: CanonicalValue) -> bool:
-    """Whether a value has a number with a fraction, or a part that is not plain."""
     if isinstance(value, Group):
         return value.kind in _FRACTIONS or any(map(_has_fraction, value.items))
     return not isinstance(value, Leaf) or value.kind in _FRACTIONS
@@ -117,7 +116,6 @@ def is_informative(references: Sequence[CanonicalValue]) -> bool:
 
 
 def _shape(value: CanonicalValue) -> tuple[object, ...]:
-    """The common properties of a value's recordings, unless the whole value is unstable."""
     match value:
         case Leaf(kind=kind):
             return (_family(kind),)
@@ -188,7 +186,6 @@ def _same_mapping(actual: Group, references: list[Group]) -> bool:
 
 
 def _same_set(actual: Group, reference: Group) -> bool:
-    """Match members, or pairs, each with another one."""
     if len(actual.items) != len(reference.items):
         return False
     if digest_of(actual) == digest_of(reference):

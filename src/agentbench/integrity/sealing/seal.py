@@ -56,7 +56,7 @@ _NO_ASSERTION = "it has no assertion with an expected value"
 _NOT_DEFINED = "the file does not define it"
 _READS = frozenset(["getenv", "open", "read_bytes", "read_text"])
 _DECIDES = "line {}: the test itself decides that it fails"
-_COMPARED = "line {}: code of another file may compare a value"
+_COMPARED = "line {}: code of another file, or of a text, may compare a value"
 _OWN_IDS = "its parameters are part of ids that have to stay"
 
 
@@ -435,9 +435,10 @@ class _Sealer:
         )
         own = {one.node.name for one in self.functions.values()}
         for owner in sorted(owners):  # they are rewritten already
-            line = deciding_line(self.functions[owner].node.body)
+            node = self.functions[owner].node
+            line = deciding_line(node.body)
             why = why or (None if line is None else _DECIDES.format(line))
-            line = comparing_line(self.functions[owner].node, self.names.foreign, own)
+            line = comparing_line(node, self.names.foreign, own)
             why = why or (None if line is None else _COMPARED.format(line))
         if not sites:
             why = _NO_ASSERTION

@@ -64,6 +64,11 @@ _HARMLESS = frozenset([
     "assertLogs", "assertNoLogs", "assertNumQueries", "assert_called", "assert_awaited"
 ])  # fmt: skip
 """Assertions that stay, since they have no value that must be hidden."""
+_WARNING = WARNING | {"deprecated_call"}
+_DEPRECATED = ast.Tuple([
+    ast.Name(name, ast.Load())
+    for name in ("DeprecationWarning", "PendingDeprecationWarning", "FutureWarning")
+], ast.Load())  # fmt: skip
 RECORDER = "agentbench_recorder"
 
 
@@ -106,11 +111,14 @@ class StatementReader(Struct, frozen=True, kw_only=True):
     def expected_error(self, call: ast.Call) -> "ExpectedError | None":
         """The check of an expected exception or warning; None if the call expects none."""
         name = name_of(call.func)
-        if name not in RAISING | WARNING or scopes.has_starred(call.args):
+        if name not in RAISING | _WARNING or scopes.has_starred(call.args):
             return None
         named: list[ast.expr] = []
         arguments, keywords = list(call.args), {k.arg: k.value for k in call.keywords}
-        types = arguments.pop(0) if arguments else keywords.pop("expected_exception", None)
+        if name == "deprecated_call":
+            types: ast.expr | None = _DEPRECATED
+        else:
+            types = arguments.pop(0) if arguments else keywords.pop("expected_exception", None)
         has_pattern = name.endswith(("Regex", "Message"))
         pattern = arguments.pop(0) if has_pattern and arguments else keywords.pop("match", None)
         for gone in ("msg", "message", "check"):
@@ -127,7 +135,7 @@ class StatementReader(Struct, frozen=True, kw_only=True):
             types=removed[0],
             pattern=removed[1],
             is_message=name.endswith("Message"),
-            is_warning=name in WARNING,
+            is_warning=name in _WARNING,
         )
         rest = [ast.keyword(arg=arg, value=value) for arg, value in keywords.items()]
         return ExpectedError(check=check, tokens=named, arguments=arguments, keywords=rest)
@@ -146,7 +154,7 @@ class StatementReader(Struct, frozen=True, kw_only=True):
 
     def _method(self, call: ast.Call) -> SealedStatement | None:
         name, arguments = name_of(call.func), call.args
-        if name in self.helpers or name in _HARMLESS or name in RAISING | WARNING:
+        if name in self.helpers or name in _HARMLESS or name in RAISING | _WARNING:
             return None
         if name in scopes.LINE_MATCHERS and isinstance(call.func, ast.Attribute):
             return self._output_lines(call, name, call.func.value)
@@ -195,7 +203,6 @@ class StatementReader(Struct, frozen=True, kw_only=True):
                 return self._mock(call, name)
 
     def _query_set(self, call: ast.Call) -> SealedCheck:
-        """`assertQuerySetEqual(qs, values, transform=None, ordered=True)`."""
         given = dict(zip(("qs", "values", "transform", "ordered"), call.args, strict=False))
         given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
         found, transform, ordered = given["qs"], given.get("transform"), given.get("ordered")

@@ -10,8 +10,10 @@ import sys
 import threading
 import traceback
 import warnings
+from collections import deque
 from contextlib import suppress
 from itertools import islice
+from types import GeneratorType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -37,9 +39,11 @@ _MOST_BYTES = 16 * 1024 * 1024  # the host reads no more than a little above it
 # test's own, so that code with larger objects records as much as the reference solution.
 _MANY = 50  # recordings of one place by one test: further ones are read less deeply
 _SHARE_OF_MANY = 64
+_SHORT = 100  # characters of a text that is read as often as numbers
 _MOST = 1000  # further ones are not made
 _SINGLE = (str, bytes, int, float)  # type: tuple[Any, ...]
-_CONTAINERS = (list, tuple, set, frozenset)  # type: tuple[Any, ...]
+_PLAIN_MODULES = ("datetime", "decimal", "fractions")
+_CONTAINERS = (list, tuple, set, frozenset, deque)  # type: tuple[Any, ...]
 _LIMITS = frozenset({"builtins.GeneratorExit", "unittest.case._ShouldStop"})  # never a result
 
 
@@ -96,9 +100,9 @@ class _Recorder:
                 self._stream.put("full")
             self._left -= size
 
-    def has_many(self, site: int) -> bool:
-        """Whether the test has recorded so many values of a place that no more are observed."""
-        return self._counts.get((self.test, site), 0) >= _MANY
+    def count_of(self, site: int) -> int:
+        """How many values of a place the test has recorded."""
+        return self._counts.get((self.test, site), 0)
 
     def _form(self, value: object, values: int, share: int) -> "tuple[list[Any], int]":
         def read() -> "tuple[list[Any], int]":
@@ -139,38 +143,60 @@ def value(site: int, *operands: object) -> None:
 
 
 def observe(number: int, found: "Any") -> "Any":
-    """Record what an expression of a test gives, in its observing form, and return it."""
+    """Record what an expression of a test gives, in its observing form, and return it.
+
+    Of what cannot be read in full, a recording without values tells.
+    """
     # No code of the project may run here: it could change what the test does.
     with suppress(Exception):
-        if _recorder.has_many(-number):  # of a loop
+        is_small = type(found).__module__ in _PLAIN_MODULES or (
+            type(found) in _SINGLE and len(str(found)) <= _SHORT
+        )
+        is_over = _recorder.count_of(-number) >= (_MOST - 1 if is_small else _MANY)  # in a loop
+        if isinstance(found, GeneratorType) or (
+            is_over and (is_small or isinstance(found, (dict, *_SINGLE, *_CONTAINERS)))
+        ):
+            _recorder.put("value", -number, "values", [])
+        if is_over or isinstance(found, GeneratorType):
             return found
-        plain = _plain(found)
+        lost = []  # type: list[Any]
+        plain = _plain(found, lost)
         if plain is not None:
-            _recorder.put("value", -number, "values", [plain])
+            _recorder.put("value", -number, "values", [] if lost else [plain])
             return found
         state = object.__getattribute__(found, "__dict__")
         if type(state) is dict:
-            parts = [part for part in map(_plain, state.values()) if part is not None]
+            read = [_plain(value, lost) for value in state.values()]
+            parts = [part for part in read if part is not None]
             _recorder.put("value", -number, "values", [parts, None])
     return found
 
 
-def _plain(found: "Any", depth: int = 6) -> "Any":
-    """A built-in value without the objects in it; None if it is an object itself."""
+def _plain(found: "Any", lost: "list[Any]", depth: int = 6) -> "Any":
+    """A built-in value without the objects in it; None if it is an object itself.
+
+    `lost` gets the containers of which only the beginning is read.
+    """
     module = type(found).__module__
-    if type(found) in (int, float, str, bytes) or module in ("datetime", "decimal", "fractions"):
+    if type(found) in _SINGLE or module in _PLAIN_MODULES:
         return found
     if module == "numpy" and hasattr(found, "tolist"):
-        return _plain(found.tolist(), depth)
+        return _plain(found.tolist(), lost, depth)
+    if isinstance(found, (bytearray, memoryview)):
+        return bytes(found)
     for base in _SINGLE:
         if isinstance(found, base):
             return base.__new__(base, base.__getnewargs__(found)[0])
+    for container in (dict, *_CONTAINERS):
+        if isinstance(found, container) and (not depth or container.__len__(found) > _MOST):
+            lost.append(found)
     if depth and isinstance(found, dict):
         pairs = islice(dict.items(found), _MOST)
-        return {_plain(key, 0): _plain(value, depth - 1) for key, value in pairs}
+        return {_plain(key, lost, 0): _plain(value, lost, depth - 1) for key, value in pairs}
     for container in _CONTAINERS:
         if depth and isinstance(found, container):
-            return [_plain(item, depth - 1) for item in islice(container.__iter__(found), _MOST)]
+            items = islice(container.__iter__(found), _MOST)
+            return [_plain(item, lost, depth - 1) for item in items]
     return None
 
 
