@@ -17,6 +17,7 @@ from agentbench.integrity.expectation_changes.assertions import is_named_equalit
 from agentbench.integrity.expectation_changes.engine import shorten
 from agentbench.integrity.expectation_changes.other_values import FAR, NEAR, other_value
 from agentbench.integrity.records import ChangedExpectation, ValueKind, VisibleValue
+from agentbench.python_source import python_syntax
 from agentbench.python_source.constants import is_telling
 from agentbench.python_source.python_syntax import name_of
 from agentbench.python_source.source_text import (
@@ -244,6 +245,6 @@ def _edit(
 
 def _value_of(text: str) -> object:
     try:
-        return ast.literal_eval(text)
+        return python_syntax.literal(text)
     except (SyntaxError, ValueError):
         return None
