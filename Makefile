@@ -64,8 +64,7 @@ lint: $(VENV)/installed-dev
 docs: $(VENV)/installed-dev
 	$(VENV)/bin/python -m agentbench.report.taxonomy_page > docs/failure_taxonomy.md
 	$(VENV)/bin/python -m agentbench.report.json_documents docs/schema
-	$(VENV)/bin/python -m agentbench.export.row_schema docs/schema
-	$(VENV)/bin/python -m tests.docs.code_map > docs/code_map.md
+	$(VENV)/bin/python -m agentbench.extensions.export.row_schema docs/schema
 	$(VENV)/bin/python benchmarks/performance_page.py > docs/performance.md
 
 wheel: $(VENV)/installed-dev

@@ -31,14 +31,14 @@ from agentbench.attempt.preparation_cache import PreparationCache
 from agentbench.attempt.record import AttemptRecord, EnvironmentRecord, RunId, TimingRecord
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
-from agentbench.runs.executors import Executor
-from agentbench.runs.executors.local import LocalAttempts, LocalExecutor
-from agentbench.runs.executors.remote_attempt import (
+from agentbench.extensions.ray.remote_attempt import (
     RemoteAttempt,
     RemoteResult,
     WorkerConfig,
     pack,
 )
+from agentbench.runs.executors import Executor
+from agentbench.runs.executors.local import LocalAttempts, LocalExecutor
 from agentbench.runs.plan import Plan, PlannedAttempt
 from agentbench.runs.scheduler import Capacity, Schedule, run_attempts
 from agentbench.runs.store.store import RunStore
@@ -150,7 +150,7 @@ class _Bench:
         return self._timed(LocalExecutor(work, jobs=_JOBS), count)
 
     def cluster(self, count: int, make: Callable[[RemoteAttempt], RemoteResult] | None) -> float:
-        from agentbench.runs.executors.ray_cluster import RayExecutor
+        from agentbench.extensions.ray.ray_cluster import RayExecutor
 
         more = {} if make is None else {"make": make}
         executor = RayExecutor(self._worker, NoopAgent(), self._shop, self._store(), **more)

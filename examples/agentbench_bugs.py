@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import verifiers.v1 as vf
 
-from agentbench.adapters.verifiers_taskset import (
+from agentbench.extensions.adapters.verifiers_taskset import (
     EpisodeEnv,
     EpisodeHarness,
     JudgedTask,

@@ -8,7 +8,7 @@ Inspect reads a relative `-T tasks=FOLDER` from the folder of this file.
 from inspect_ai import Task, task
 from inspect_ai.agent import react
 
-from agentbench.adapters.inspect_task import (
+from agentbench.extensions.adapters.inspect_task import (
     close_episode,
     episode_tools,
     judged,

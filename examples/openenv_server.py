@@ -12,12 +12,12 @@ from pathlib import Path
 from openenv.core.env_server import create_app
 
 from agentbench import load_tasks
-from agentbench.adapters.openenv_environment import (
+from agentbench.extensions.adapters.openenv_environment import (
     AgentAction,
     AgentObservation,
     JudgedEnvironment,
 )
-from agentbench.adapters.process_judge import JudgeSettings, close_judges
+from agentbench.extensions.adapters.process_judge import JudgeSettings, close_judges
 
 TASKS = load_tasks([Path(os.environ.get("AGENTBENCH_TASKS", "tasks"))]).tasks
 SETTINGS = JudgeSettings(sandbox=os.environ.get("AGENTBENCH_SANDBOX", "auto"))

@@ -11,7 +11,7 @@ from openai import OpenAI
 from trl import GRPOConfig, GRPOTrainer, TrlParser
 
 from agentbench import Judge, RunOptions, load_tasks
-from agentbench.adapters.trl_reward import JudgedReward
+from agentbench.extensions.adapters.trl_reward import JudgedReward
 
 PROMPT = "Mend this bug. Answer with a unified diff in a ```diff block.\n\n{}\n\n{}"
 

@@ -1,6 +1,6 @@
 """Plant faults in the source, one at a time, and see whether the gate's tests detect them.
 
-    python -m tests.planted_faults                 # all faults of planted_faults.toml
+    python -m tests.planted_faults                 # all of planted_faults.toml, and of extensions
     python -m tests.planted_faults --only needles  # those with this text in their file or sentence
     python -m tests.planted_faults --list
 
@@ -43,9 +43,10 @@ class PlantedFault:
         return f"{folder}/test_{name}".lstrip("/")
 
 
-def read_faults(path: Path = LIST) -> tuple[PlantedFault, ...]:
-    """The faults of a list."""
-    entries = tomllib.loads(path.read_text("utf-8"))["fault"]
+def read_faults() -> tuple[PlantedFault, ...]:
+    """The faults of the list, and of the extensions' own lists."""
+    lists = [LIST, *sorted(LIST.parent.glob(f"extensions/*/{LIST.name}"))]
+    entries = [one for path in lists for one in tomllib.loads(path.read_text("utf-8"))["fault"]]
     return tuple(PlantedFault(**{**entry, "tests": tuple(entry["tests"])}) for entry in entries)
 
 

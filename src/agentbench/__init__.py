@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from agentbench.judge.scoring import Submission
     from agentbench.runs.api import run_attempt, run_tasks
     from agentbench.runs.options import RunOptions
-    from agentbench.service.client import RemoteJudge
     from agentbench.tasks.loading import load_tasks
+
+    # An extension, so not in `__all__`: without its folder the name is missing.
+    from agentbench.extensions.service.client import RemoteJudge as RemoteJudge  # isort: skip
 
 __version__ = "0.1.0"
 
@@ -20,7 +22,6 @@ __all__ = [
     "AttemptRecord",
     "Judge",
     "JudgeVerdict",
-    "RemoteJudge",
     "RewardKind",
     "RunOptions",
     "Submission",
@@ -34,7 +35,6 @@ _HOMES = {
     "AttemptRecord": "attempt.record",
     "Judge": "judge.judge",
     "JudgeVerdict": "judge.judge_verdict",
-    "RemoteJudge": "service.client",
     "RewardKind": "judge.reward_kind",
     "RunOptions": "runs.options",
     "Submission": "judge.scoring",
@@ -46,10 +46,10 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name == "RemoteJudge":
-        from agentbench.core import extras
+        from agentbench.core.extensions import Slot, offers
 
-        extras.require(name, extras.SERVE_CLIENT)
+        if (offer := offers(Slot.NAME).get(name)) is not None:
+            return offer.load()
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value: object = vars(import_module(f"{__name__}.{_HOMES[name]}"))[name]
     return value

@@ -77,7 +77,7 @@ def test_a_run_does_not_import_what_only_other_runs_use():
     argv = [sys.executable, "-c", code]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=HANG_SECONDS, check=True)
     others = {
-        "agentbench.agents.predictions", "agentbench.runs.executors.remote_attempt",
+        "agentbench.agents.predictions", "agentbench.extensions.ray.remote_attempt",
         "agentbench.tasks.dataset_rows", "docker", "git", "packaging", "tomlkit",
         "xml.etree.ElementTree",
     }  # fmt: skip

@@ -1,9 +1,5 @@
 import pytest
 
-from agentbench.errors import UnavailableError
-from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
-from agentbench.symbolic.sandbox import AnalysisSandboxes
-from tests.environments import with_shared_environments
 from tests.mcp.rows import lay_out
 from tests.test_runs.interpreters import NEWEST, interpreter
 
@@ -24,16 +20,3 @@ def bare_python():
 def suites(tmp_path_factory):
     """A project with a suite for each row of the outcome table."""
     return lay_out(tmp_path_factory.mktemp("project"))
-
-
-@pytest.fixture(scope="session")
-def analysis_sandboxes(tmp_path_factory):
-    """Fresh sandboxes of bubblewrap, or a skip that says why it does not work here."""
-    cache_dir = with_shared_environments(
-        tmp_path_factory.mktemp("analysis_sandboxes"), tmp_path_factory
-    )
-    try:
-        provider = BubblewrapProvider.connect(cache_dir=cache_dir)
-    except UnavailableError as fault:
-        pytest.skip(str(fault))
-    return AnalysisSandboxes(lambda: provider, cache_dir)

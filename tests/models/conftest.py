@@ -3,21 +3,35 @@ from datetime import timedelta
 
 import pytest
 
-from agentbench.agents.llm.tools import tool_specs
 from agentbench.models.conversation import (
     Conversation,
     ConversationTurn,
     ModelAnswer,
     ModelToolCall,
     ToolReply,
+    ToolSpec,
     UnansweredError,
 )
 from agentbench.models.formats.registry import open_client
-from tests.agents.llm.conftest import MODELS
+from agentbench.models.interface import ApiFormat
 from tests.fakes.scripted_model import ScriptedModel
 from tests.models.gateway.at_the_door import door_to
 from tests.patience import HANG_SECONDS
 
+MODELS = {ApiFormat.OPENAI_CHAT: "scripted", ApiFormat.ANTHROPIC_MESSAGES: "scripted-claude"}
+"""Names without a price and a window; the agent speaks the wire that a name stands for."""
+TOOLS = (
+    ToolSpec(
+        name="run",
+        description="Run a shell command.",
+        schema={
+            "type": "object",
+            "properties": {"command": {"type": "string"}},
+            "required": ["command"],
+            "additionalProperties": False,
+        },
+    ),
+)
 NOTHING = Conversation(system="the rules", task="the report")
 
 
@@ -55,7 +69,7 @@ def clients(tmp_path):
 
 
 def answer_of(client, conversation=NOTHING, seconds=HANG_SECONDS):
-    return client.complete(conversation, tool_specs(), timeout=timedelta(seconds=seconds))
+    return client.complete(conversation, TOOLS, timeout=timedelta(seconds=seconds))
 
 
 def failure_of(client, conversation=NOTHING, seconds=HANG_SECONDS):

@@ -4,9 +4,8 @@ import pytest
 
 from agentbench.models.formats.registry import open_client
 from agentbench.models.interface import ModelErrorKind
-from tests.agents.llm.conftest import MODELS
 from tests.fakes.scripted_model import Cut, Fail, Hang, Reset, Say, ScriptedModel
-from tests.models.conftest import answer_of, failure_of
+from tests.models.conftest import MODELS, answer_of, failure_of
 from tests.models.gateway.at_the_door import door_to
 
 

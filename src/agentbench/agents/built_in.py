@@ -2,12 +2,14 @@
 
 from typing import Final
 
+from agentbench.core.extensions import Slot, offers
+
 AGENT_ENTRY_POINTS: Final = "agentbench.agents"
 """The group of entry points under which packages offer agents."""
 BUILT_IN_AGENTS: Final = {
     "oracle": "applies the reference solution: proves a task solvable",
     "noop": "changes nothing: proves a task not already solved",
     "command": "any command in the sandbox, given with --agent-command",
-    "llm": "a model with a few tools, in a loop of its own; needs --model",
+    **{name: row.about for name, row in offers(Slot.AGENT).items()},
 }
-"""The built-in agents with their descriptions."""
+"""The built-in agents and those of extensions, with their descriptions."""

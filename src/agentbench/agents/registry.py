@@ -14,7 +14,7 @@ from msgspec import Struct
 from agentbench.agents.built_in import AGENT_ENTRY_POINTS, BUILT_IN_AGENTS
 from agentbench.agents.interface import Agent, AgentOutcome, Budget
 from agentbench.agents.reference import NoopAgent, OracleAgent
-from agentbench.core.extras import CLIENTS, require
+from agentbench.core.extensions import Slot, offers
 from agentbench.errors import UsageError
 from agentbench.models.interface import ModelEndpoint
 from agentbench.sandbox.interface import Sandbox
@@ -174,11 +174,6 @@ def _built_in(
             return OracleAgent(patches, scripts)
         case "noop":
             return NoopAgent()
-        case "llm":
-            require("--agent llm", CLIENTS)
-            from agentbench.agents.llm.agent import LlmAgent
-
-            return LlmAgent()
         case "command":
             if command is None or not command.strip():
                 raise UsageError("--agent command needs --agent-command '…'")
@@ -186,7 +181,8 @@ def _built_in(
 
             return CommandAgent(command, files)
         case _:
-            return None
+            offer = offers(Slot.AGENT).get(name)
+            return None if offer is None else cast("Agent", offer.load())
 
 
 def _import_attribute(path: str) -> object:

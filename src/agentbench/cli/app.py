@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from agentbench.core.display_text import printable
+from agentbench.core.extensions import Slot, offers
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter, Parameter
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
-SHORT_HELP = {
+_OWN_HELP = {
     "run": "Run tasks with an agent, and judge the result.",
     "validate": "Prove tasks: solvable, not solved already, not flaky.",
     "resume": "Continue an interrupted run.",
@@ -26,11 +27,9 @@ SHORT_HELP = {
     "compare": "Compare two runs: flips, and statistical significance.",
     "show": "Show one attempt: why it failed, its stages and its patch.",
     "view": "Show runs as a web page, updated while they run.",
-    "export": "Export attempts as a data set for training.",
     "audit": "Search tasks and runs for known leaks without running anything.",
     "explain": "Explain a failure reason or an exit code.",
     "mcp": "Serve tests over the Model Context Protocol.",
-    "serve": "Judge changes over HTTP, for training loops and other programs.",
     "gateway": "Run a gateway to a model: it counts, limits and records.",
     "doctor": "Check whether this machine has what agentbench needs.",
     "clean": "Remove remains of dead runs, and cache entries.",
@@ -38,7 +37,8 @@ SHORT_HELP = {
     "agents": "List the available agents, and test presets.",
     "images": "List and build the base images of Docker sandboxes.",
 }
-"""Every command in the order of `--help`."""
+SHORT_HELP = {**_OWN_HELP, **{name: row.about for name, row in offers(Slot.COMMAND).items()}}
+"""Every command in the order of `--help`: ours, then those of extensions."""
 
 _MODULES = {
     "resume": "run",
@@ -47,7 +47,6 @@ _MODULES = {
     "explain": "show",
     "view": "serve.commands",
     "mcp": "serve.commands",
-    "serve": "serve.commands",
     "gateway": "serve.commands",
     "tasks": "tasks.commands",
 }
@@ -141,6 +140,8 @@ class _CommandsOnDemand(Mapping[str, "Command"]):
 
 def command_named(name: str) -> Any:  # noqa: ANN401 - a function, or a group of commands
     """Import the function or the group behind a command of `SHORT_HELP`."""
+    if name not in _OWN_HELP:
+        return offers(Slot.COMMAND)[name].load()
     module = _MODULES.get(name, name)
     return getattr(import_module(f"agentbench.cli.{module}"), name)
 

@@ -15,9 +15,9 @@ from pydantic import TypeAdapter
 from agentbench.audit.rule import AuditResult, weight
 from agentbench.cli import completion, options
 from agentbench.cli.process_setup import ExitCode
-from agentbench.cli.run_execution import print_warnings, say_line
-from agentbench.core import extras, host
+from agentbench.core import host
 from agentbench.core.display_text import counted, printable
+from agentbench.core.extensions import Slot, load_offer
 from agentbench.errors import InputError, UsageError
 from agentbench.scoring.evidence import Severity
 
@@ -78,8 +78,9 @@ def audit(
     """
     compare = None
     if wrong_fixes:
-        extras.require("audit --wrong-fixes", extras.SYMBOLIC)
-        compare = partial(_comparison, glob=filter_glob, sandbox=sandbox, seconds=seconds)
+        comparison = load_offer(Slot.AUDIT, "wrong-fixes", "--wrong-fixes")
+        name = None if sandbox is None else sandbox.value
+        compare = partial(comparison, glob=filter_glob, sandbox=name, seconds=seconds)
     audited = _audit_all([_folder_for(path, runs_dir) for path in paths], filter_glob, compare)
     counts = Counter(finding.severity for one in audited for finding in one.findings)
     failed = any(weight(level) >= weight(fail_on) for level in counts)
@@ -182,32 +183,3 @@ def _print(audited: "Sequence[AuditResult]") -> None:
 
 def _plain(text: str) -> str:
     return printable(text, limit=_MAX_CHARACTERS)
-
-
-def _comparison(
-    run: "RunFolder", *, glob: str | None, sandbox: options.SandboxName | None, seconds: float
-) -> "FurtherFindings | None":
-    """The comparison of a run's attempts with the reference fix; None if none was resolved."""
-    from agentbench.attempt.resources import RunResources
-    from agentbench.attempt.settings import RunSettings
-    from agentbench.audit.audit import is_selected
-    from agentbench.audit.differential.differential_audit import DifferentialAudit
-    from agentbench.sandbox.registry import select_back_end
-
-    number = sum(one.resolved for one in run.latest if is_selected(one.task_id, glob))
-    name = run.configuration.run_id
-    if number == 0:
-        say_line(f"{name}: no attempt was resolved, so there is nothing to compare")
-        return None
-    cache_dir = host.usable_cache_dir()
-    chosen = run.configuration.sandbox if sandbox is None else sandbox.value
-    back_end = select_back_end(chosen, cache_dir=cache_dir)
-    print_warnings(back_end.warnings)
-    resources = RunResources.of(back_end.provider, RunSettings(), cache_dir=cache_dir)
-    say_line(
-        f"{name}: comparing {counted(number, 'resolved attempt')} in "
-        f"{resources.provider.name}, {seconds:g} s each at most for the search"
-    )
-    return DifferentialAudit(
-        resources=resources, cache_dir=cache_dir, seconds=seconds, say=say_line
-    ).findings

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from agentbench.agents.client_bundles import bundles_folder
 from agentbench.attempt.preparation_cache import PreparationCache
+from agentbench.core.extensions import Slot, offers
 from agentbench.core.file_locks import removal_lock, users_file
 from agentbench.core.files import has_owner_file
 from agentbench.errors import SandboxError, UnavailableError
@@ -24,7 +25,6 @@ from agentbench.sandbox.interface import SandboxProvider
 from agentbench.sandbox.registry import BACK_ENDS, select_back_end
 from agentbench.sandbox.snapshot_store import SnapshotStore
 from agentbench.sandbox.trees import remove_tree
-from agentbench.symbolic.libraries import stored_libraries
 
 Inode = tuple[int, int]
 """The device and the number of a file."""
@@ -260,8 +260,9 @@ class CacheContents:
             yield _shared_entry("mirror", path, used_at)
         for path in sorted(bundles_folder(self.folder).glob("*/")):
             yield _shared_entry("toolbox", path, _mtime(path))
-        for path in stored_libraries(self.folder):
-            yield _shared_entry("symbolic library", path, _mtime(path))
+        for kind, row in offers(Slot.STORED_LIBRARIES).items():
+            for path in row.load()(self.folder):
+                yield _shared_entry(kind, path, _mtime(path))
 
     def _baselines(self) -> Iterator[CacheEntry]:
         yield from self._single_files("baseline", "prepared")

@@ -5,20 +5,17 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.process_setup import ExitCode, handling_signals
+from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.tasks.validation import follow_validation, validation_settings
 from agentbench.core.display_text import printable
-from agentbench.errors import RunCancelled
+from agentbench.core.extensions import Slot, load_offer
 
 if TYPE_CHECKING:
-    from agentbench.runs.options import RunOptions
-    from agentbench.tasks.task import Task
     from agentbench.validation.mutation_results import MutationScore
     from agentbench.validation.task_validation import ValidationResult
 
@@ -108,19 +105,21 @@ def validate(
     folders = [task.folder for task in selected]
     proven = validate_folders(folders, settings, follow_validation(validation))
     scores: Mapping[Path, MutationScore] = {}
-    if strength.measure or strength.min_strength is not None:
-        scores = measure_valid_tasks(
+    is_measured = strength.measure or strength.min_strength is not None
+    scoring = load_offer(Slot.TASK_SCORE, "strength", "--strength") if is_measured else None
+    if scoring is not None:
+        scores = scoring.measure_valid_tasks(
             proven, settings.options, most=strength.mutants, seed=strength.mutant_seed
         )
         if record:
-            store_in_proofs(scores)
+            scoring.store_in_proofs(scores)
     if validation.as_json:
         typer.echo(json.dumps([_row(one, scores.get(one.folder)) for one in proven], indent=1))
     else:
         _print(proven, scores)
-    rate = strength.min_strength
-    least = None if rate is None else round(100 * rate, 9)
-    weak = least is not None and warn_of_weak_tests(proven, scores, least)
+    weak = False
+    if scoring is not None and strength.min_strength is not None:
+        weak = scoring.warn_of_weak_tests(proven, scores, round(100 * strength.min_strength, 9))
     _finish(proven)
     if weak:
         raise typer.Exit(ExitCode.CHECK_FAILED)
@@ -206,73 +205,3 @@ def _proof_summary(one: "ValidationResult") -> str:
         proven = "proven earlier" if one.stored_proof is not None else "not run"
     shares = controls_text(one.controls)
     return f"{proven}, {TESTS_TO_FIX}: {shares}" if shares else proven
-
-
-def measure_valid_tasks(
-    proven: "Sequence[ValidationResult]", run_options: "RunOptions", *, most: int, seed: int
-) -> "dict[Path, MutationScore]":
-    """Measure each valid task, by its folder; the others are not run again.
-
-    Raises:
-        Exit: the command was interrupted.
-        UnavailableError: there is no sandbox.
-    """
-    from agentbench.tasks.loading import load_task
-    from agentbench.tasks.mirror import Mirrors
-    from agentbench.validation.mutation_measurement import MutationScoreSettings, measure
-    from agentbench.validation.mutation_results import MutationScore
-
-    def show(task: "Task", strength: "MutationScore") -> None:
-        """Print a task's score."""
-        typer.echo(f"strength of {task.id}: {_score_text(strength)}", err=True)
-
-    mirrors = Mirrors(run_options.cache_dir / "mirrors")
-    good = [one.folder for one in proven if one.is_valid]
-    tasks = [load_task(folder, mirrors=mirrors) for folder in good]  # after validation
-    cancel = Event()
-    settings = MutationScoreSettings(options=run_options, most=most, seed=seed, cancel=cancel)
-    with handling_signals(lambda _number: cancel.set()):
-        try:
-            found = dict(zip(good, measure(tasks, settings, show), strict=True))
-        except RunCancelled:
-            raise typer.Exit(ExitCode.INTERRUPTED) from None
-    invalid = MutationScore(why_not="the task is not valid")
-    return {one.folder: found.get(one.folder, invalid) for one in proven}
-
-
-def store_in_proofs(strengths: "Mapping[Path, MutationScore]") -> None:
-    """Write the scores to proof.json, if there is one.
-
-    Raises:
-        OSError: a task's folder cannot be written.
-    """
-    from agentbench.validation.task_validation import read_proof, write_proof
-
-    for folder, strength in strengths.items():
-        proof = read_proof(folder)
-        if proof is not None and not strength.why_not:
-            write_proof(folder, proof.model_copy(update={"strength": strength}))
-
-
-def warn_of_weak_tests(
-    proven: "Sequence[ValidationResult]", strengths: "Mapping[Path, MutationScore]", least: float
-) -> bool:
-    """Name on stderr the tasks below the requested score; returns whether there are any."""
-    from agentbench.validation import mutation_results
-
-    weak = [one for one in proven if not mutation_results.reaches(strengths[one.folder], least)]
-    for one in weak:
-        text = _score_text(strengths[one.folder])
-        typer.echo(f"warning: weak-tests: {one.task_id}: {text}; required: {least:g} %", err=True)
-    return bool(weak)
-
-
-def _score_text(strength: "MutationScore") -> str:
-    from agentbench.validation import mutation_results
-
-    if strength.why_not:
-        return printable(f"not measured: {strength.why_not}", limit=500)
-    count = len(strength.of(mutation_results.MutantOutcome.NOT_JUDGED))
-    return (
-        f"{mutation_results.killed_text(strength)} killed{f', {count} not judged' if count else ''}"
-    )

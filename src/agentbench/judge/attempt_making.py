@@ -1,15 +1,12 @@
 """Makes a judge's attempts on this machine, or on the nodes of a cluster."""
 
-from collections.abc import Callable
 from math import inf
 
-from agentbench import __version__
 from agentbench.agents.interface import Agent
-from agentbench.attempt.executor_name import ExecutorName
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
-from agentbench.judge.submitted_change import JUDGE_AGENT
+from agentbench.runs.executors import MakeAttempt, cluster_of
 from agentbench.runs.executors.local import LocalAttempts
 from agentbench.runs.plan import PlannedAttempt
 from agentbench.runs.scheduler import Capacity, cores_for_attempts
@@ -17,34 +14,21 @@ from agentbench.runs.store.configuration import RunConfiguration
 from agentbench.runs.store.store import RunStore
 from agentbench.tasks.task import TaskEnvironment
 
-MakeAttempt = Callable[[PlannedAttempt, Agent, RunResources], AttemptRecord]
-"""Makes one attempt with an agent and resources, and writes its record."""
-
 
 def attempt_maker(
     configuration: RunConfiguration, settings: RunSettings, store: RunStore
 ) -> MakeAttempt:
     """A function that makes the attempts of a run; safe to use from several threads."""
-    if configuration.executor is ExecutorName.LOCAL:
+    if (cluster := cluster_of(configuration.executor)) is not None:
+        return cluster.attempt_maker(configuration, settings, store)
 
-        def make(planned: PlannedAttempt, agent: Agent, resources: RunResources) -> AttemptRecord:
-            """Make an attempt on this machine."""
-            run_id = configuration.run_id
-            attempts = LocalAttempts(run_id=run_id, agent=agent, resources=resources, store=store)
-            return attempts.make(planned)
+    def make(planned: PlannedAttempt, agent: Agent, resources: RunResources) -> AttemptRecord:
+        """Make an attempt on this machine."""
+        run_id = configuration.run_id
+        attempts = LocalAttempts(run_id=run_id, agent=agent, resources=resources, store=store)
+        return attempts.make(planned)
 
-        return make
-    from agentbench.runs.executors.ray_cluster import RayAttempts
-    from agentbench.runs.executors.remote_attempt import WorkerConfig
-
-    worker = WorkerConfig(
-        run_id=configuration.run_id,
-        agentbench_version=__version__,
-        agent=JUDGE_AGENT,  # each attempt brings its own
-        sandbox=configuration.sandbox,
-        settings=settings,
-    )
-    return RayAttempts(worker=worker, store=store).make
+    return make
 
 
 def capacity_for(jobs: int, *, elsewhere: bool) -> Capacity:

@@ -13,13 +13,13 @@ from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.resources import RunResources
 from agentbench.core.memory_tuning import trim_memory
 from agentbench.errors import OutageError, StorageError
-from agentbench.judge.attempt_making import MakeAttempt
 from agentbench.judge.job_queue import Job, JobKey, JobQueue, OnStart
 from agentbench.judge.judge_verdict import DEADLINE_DETAIL, JudgeVerdict
 from agentbench.judge.reward_kind import RewardKind
 from agentbench.judge.submitted_change import SubmittedChange
 from agentbench.judge.task_register import ReadyTask, TaskRegister
 from agentbench.judge.verdict_cache import VerdictCache
+from agentbench.runs.executors import MakeAttempt
 from agentbench.runs.plan import PlannedAttempt
 from agentbench.runs.store.summaries import was_interrupted
 from agentbench.taxonomy import Fault, StageName

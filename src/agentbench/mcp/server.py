@@ -2,9 +2,10 @@
 
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from threading import Event
+from typing import Protocol
 
 import anyio
 import anyio.lowlevel
@@ -20,20 +21,17 @@ from agentbench.errors import RunCancelled
 from agentbench.mcp import pytest_tools
 from agentbench.mcp.error_mode import ErrorMode
 from agentbench.mcp.pytest_tools import PytestTool
-from agentbench.mcp.symbolic_tools import SymbolicTool, SymbolicTools, error_answer, offered_tools
-from agentbench.symbolic.analysis import SymbolicErrorType
 from agentbench.test_runs.report_files import RunProgress
 from agentbench.test_tools import arguments, envelope
 from agentbench.test_tools.answers import invalid_arguments
 from agentbench.test_tools.arguments import NamedTool, input_schema
+from agentbench.test_tools.envelope import PathMask
 from agentbench.test_tools.project import CallControl, PytestProject
 
 _NUMBERS = frozenset({"integer", "number"})
 _POLL_SECONDS = 0.1
 _logger = logging.getLogger(__name__)
-_MAX_SEARCHES = 2
 _INCIDENT_BYTES = 6  # of the incident's name, the only detail of a bug that a client sees
-_CALLERS_ERRORS = (SymbolicErrorType.VALUE, SymbolicErrorType.SYNTAX, SymbolicErrorType.VALIDATION)
 ProgressReporter = Callable[[RunProgress], Awaitable[None]]  # sends progress to the client
 _FIELDS_IN_ERROR = ("text_output", "exit_code", "spawn_error")  # already in an error's data
 INSTRUCTIONS = (
@@ -43,12 +41,6 @@ INSTRUCTIONS = (
     "test ran to its end. Failing tests are not an error of the tool. A timeout or a crash keeps "
     "the tests done so far; the one with outcome `unfinished` was running. `omitted` names what "
     'was left out for size: narrow the selection, or ask with detail="full".'
-)
-SYMBOLIC_INSTRUCTIONS = (
-    " Beyond tests: symbolic_check, find_path_to_exception, compare_functions and "
-    "analyze_branches search the paths of a function that you pass as code, in a sandbox. "
-    "Each finding is confirmed by a real call; if there is none, bounds.exhaustive says whether "
-    "that is a proof."
 )
 
 
@@ -193,7 +185,7 @@ def _none_if_interrupted(
         return None
 
 
-async def _answer_errors(
+async def answer_errors(
     work: Callable[[], Awaitable[JsonObject]],
     invalid: Callable[[Sequence[str]], JsonObject],
     broken: Callable[[str], JsonObject],
@@ -209,79 +201,51 @@ async def _answer_errors(
         return broken(incident)
 
 
-class SymbolicCalls:
-    """Runs a limited number of calls at a time; a health check never waits."""
+class ToolSet(Protocol):
+    """Further tools, which an extension offers."""
 
-    def __init__(self, symbolic: SymbolicTools) -> None:
-        self._symbolic = symbolic
-        self._searches = anyio.CapacityLimiter(_MAX_SEARCHES)
-        self._health_checks = anyio.CapacityLimiter(1)
+    @property
+    def offered(self) -> Sequence[NamedTool]:
+        """The tools that are listed."""
+
+    @property
+    def known(self) -> Sequence[NamedTool]:
+        """These, and those that are only answered with what they lack."""
+
+    @property
+    def instructions(self) -> str:
+        """What the server says of them to a client's model."""
 
     async def answer(
-        self, tool: SymbolicTool, raw_arguments: Mapping[str, object] | None
+        self, tool: NamedTool, raw_arguments: Mapping[str, object] | None
     ) -> JsonObject:
-        """The answer to a call."""
-        is_health_check = tool is SymbolicTool.HEALTH
-        limiter = self._health_checks if is_health_check else self._searches
+        """The answer to a call of one of them."""
 
-        async def work() -> JsonObject:
-            """Make the call; a health check ignores its arguments."""
-            parsed = arguments.read_arguments(
-                tool.arguments, None if is_health_check else raw_arguments
-            )
-            return await run_in_thread(
-                lambda watch: self._symbolic.call(tool, parsed, watch.cancel), limiter=limiter
-            )
-
-        def invalid(faults: Sequence[str]) -> JsonObject:
-            """The answer to invalid arguments."""
-            message = f"invalid arguments: {'; '.join(faults)}"
-            return error_answer(tool, SymbolicErrorType.VALUE, message)
-
-        def broken(incident: str) -> JsonObject:
-            """The answer after a bug."""
-            message = f"Internal server error (incident {incident})"
-            return error_answer(tool, SymbolicErrorType.RUNTIME, message)
-
-        return await _answer_errors(work, invalid, broken)
+    def protocol_error(self, answer: JsonObject) -> MCPError:
+        """A JSON-RPC error with an answer that is an error."""
 
 
-def symbolic_error(answer: JsonObject) -> MCPError:
-    """A JSON-RPC error with a whole answer as its data."""
-    is_callers = answer["error_type"] in _CALLERS_ERRORS
-    code = envelope.INVALID_PARAMS if is_callers else envelope.SERVER_ERROR
-    return MCPError(code, str(answer["message"]), answer)
-
-
-_TOOLS = {tool.value: tool for tool in (*PytestTool, *SymbolicTool)}
-
-
-def server_instructions(tools: Sequence[arguments.NamedTool]) -> str:
-    """The server's description of itself for a client's model."""
-    return INSTRUCTIONS + (SYMBOLIC_INSTRUCTIONS if SymbolicTool.CHECK in tools else "")
+MakeToolSet = Callable[[str, PathMask], ToolSet]
+"""What an extension offers: makes its tools for the name of a sandbox and a mask of paths."""
 
 
 def make_server(
-    project: PytestProject,
-    error_mode: ErrorMode,
-    *,
-    version: str,
-    symbolic: SymbolicTools | None = None,
+    project: PytestProject, error_mode: ErrorMode, *, version: str, more: Sequence[ToolSet] = ()
 ) -> Server[object]:
-    """A server for one project; each call is complete in itself. `version` is agentbench's.
+    """A server for one project; each call is complete in itself.
 
     Args:
         project: The project to test.
         error_mode: How errors are sent to the client.
         version: The version of agentbench.
-        symbolic: The symbolic tools; None: the server has none.
+        more: The tools of extensions.
     """
-    handlers = _Handlers(project, error_mode, symbolic)
+    handlers = _Handlers(project, error_mode, more)
     return Server(
         "agentbench",
         version=version,
         title="agentbench: run tests, see what the judge sees",
-        instructions=server_instructions(handlers.tools),
+        instructions=INSTRUCTIONS + "".join(tools.instructions for tools in more),
         on_list_tools=handlers.list_tools,
         on_call_tool=handlers.call_tool,
     )
@@ -289,21 +253,20 @@ def make_server(
 
 class _Handlers:
     def __init__(
-        self, project: PytestProject, error_mode: ErrorMode, symbolic: SymbolicTools | None
+        self, project: PytestProject, error_mode: ErrorMode, more: Sequence[ToolSet]
     ) -> None:
         self._project = project
         self._error_mode = error_mode
         self._limiter = anyio.CapacityLimiter(project.runs_at_once)
-        self._symbolic = None if symbolic is None else SymbolicCalls(symbolic)
-        offered = () if symbolic is None else offered_tools(installed=symbolic.installed)
-        self.tools: tuple[arguments.NamedTool, ...] = (*PytestTool, *offered)
+        self._more = {tool: tools for tools in more for tool in tools.known}
+        self._tools = (*PytestTool, *(tool for tools in more for tool in tools.offered))
 
     async def list_tools(
         self, _context: ServerRequestContext[object], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         """All tools."""
         isolated = self._project.isolated
-        tools = [describe_tool(one, isolated=isolated) for one in self.tools]
+        tools = [describe_tool(one, isolated=isolated) for one in self._tools]
         return types.ListToolsResult(tools=tools)
 
     async def call_tool(
@@ -314,19 +277,22 @@ class _Handlers:
         Raises:
             MCPError: there is no such tool, or errors are sent as JSON-RPC errors.
         """
-        tool = _TOOLS.get(params.name)
-        if self._symbolic is not None and isinstance(tool, SymbolicTool):
-            answer = await self._symbolic.answer(tool, params.arguments)
-        elif isinstance(tool, PytestTool):
+        tools: Iterable[NamedTool] = (*PytestTool, *self._more)
+        tool = next((tool for tool in tools if tool.value == params.name), None)
+        if tool is None:
+            name = arguments.escaped_name(params.name)
+            message = f"there is no tool {name}; known: {', '.join(self._tools)}"
+            raise MCPError(envelope.INVALID_PARAMS, message)
+        if isinstance(tool, PytestTool):
             tell = context.meta is not None and "progress_token" in context.meta
             reporter = _progress_reporter(context.session) if tell else None
             answer = await self._answer(tool, params.arguments, reporter)
+            as_error = _as_protocol_error
         else:
-            name = arguments.escaped_name(params.name)
-            message = f"there is no tool {name}; known: {', '.join(self.tools)}"
-            raise MCPError(envelope.INVALID_PARAMS, message)
+            answer = await self._more[tool].answer(tool, params.arguments)
+            as_error = self._more[tool].protocol_error
         if self._error_mode is ErrorMode.JSONRPC and pytest_tools.is_error(answer):
-            raise _as_protocol_error(answer)
+            raise as_error(answer)
         return pytest_tools.call_result(answer)
 
     async def _answer(
@@ -338,7 +304,7 @@ class _Handlers:
             call = partial(pytest_tools.call_pytest_tool, self._project, parsed)
             return await run_in_thread(call, limiter=self._limiter, tell=tell)
 
-        return await _answer_errors(work, invalid_arguments, pytest_tools.internal_error)
+        return await answer_errors(work, invalid_arguments, pytest_tools.internal_error)
 
 
 def _progress_reporter(session: ServerSession) -> ProgressReporter:
@@ -352,8 +318,6 @@ def _progress_reporter(session: ServerSession) -> ProgressReporter:
 
 def _as_protocol_error(answer: JsonObject) -> MCPError:
     """The error of an answer, with the results of finished tests."""
-    if "error" not in answer:
-        return symbolic_error(answer)
     error = envelope.ErrorObject.model_validate(answer["error"])
     names = [name for name in envelope.SERIALIZED_FIELDS if name not in _FIELDS_IN_ERROR]
     data = error.data.model_dump(mode="json", exclude_defaults=True)

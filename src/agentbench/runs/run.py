@@ -7,8 +7,6 @@ from math import inf
 from msgspec import Struct
 from msgspec.structs import replace
 
-from agentbench import __version__
-from agentbench.agents.built_in import BUILT_IN_AGENTS
 from agentbench.agents.interface import Agent
 from agentbench.attempt.executor_name import ExecutorName
 from agentbench.attempt.outages import CircuitBreaker, requirements_of
@@ -17,7 +15,7 @@ from agentbench.attempt.resources import RunResources
 from agentbench.core.display_text import printable
 from agentbench.core.memory_tuning import limit_pools, restore, trimming_memory
 from agentbench.models.interface import ModelGateway
-from agentbench.runs.executors import Executor
+from agentbench.runs.executors import Executor, cluster_of
 from agentbench.runs.executors.local import LocalAttempts, LocalExecutor
 from agentbench.runs.options import open_model
 from agentbench.runs.plan import AttemptDurations, Plan, remaining_attempts
@@ -106,19 +104,8 @@ class Run(Struct, kw_only=True):
     def _executor(self, gateway: ModelGateway | None) -> Executor:
         configuration = self.configuration
         resources = replace(self.resources, gateway=gateway, breaker=self._breaker(gateway))
-        if configuration.executor is ExecutorName.RAY:
-            from agentbench.runs.executors.ray_cluster import RayExecutor
-            from agentbench.runs.executors.remote_attempt import WorkerConfig
-
-            worker = WorkerConfig(
-                run_id=configuration.run_id,
-                agentbench_version=__version__,
-                agent=configuration.agent if configuration.agent in BUILT_IN_AGENTS else self.agent,
-                sandbox=configuration.sandbox,
-                settings=resources.settings,
-                prices=configuration.prices.read_bytes() if configuration.prices else None,
-            )
-            return RayExecutor(worker, self.agent, resources, self.store)
+        if (cluster := cluster_of(configuration.executor)) is not None:
+            return cluster.executor(configuration, self.agent, resources, self.store)
         # A single parallel attempt leaves processors for further containers.
         if min(configuration.jobs, len(self.planned)) > 1:
             resources = resources.sharing_containers()

@@ -4,9 +4,9 @@ import pytest
 
 from agentbench.models.conversation import StopReason
 from agentbench.models.interface import ApiFormat, ModelErrorKind
-from tests.agents.llm.raw import openai_chunks, openai_piece
 from tests.fakes.scripted_model import Call, Calls, Raw, Say
 from tests.models.conftest import a_call, a_turn, answer_of, failure_of, said
+from tests.models.raw import openai_chunks, openai_piece
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""`agentbench gateway`, `mcp`, `serve` and `view`: the commands that run a server."""
+"""`agentbench gateway`, `mcp` and `view`: the commands that run a server."""
 
 from agentbench.cli.options import expand_groups
 from agentbench.cli.serve import server_options
@@ -40,24 +40,6 @@ def mcp(settings: server_options.McpServerOptions) -> None:
     if settings.task is not None and settings.python is not None:
         raise UsageError("--python goes with --root: a task brings its own environment")
     serve_mcp(settings)
-
-
-@expand_groups
-def serve(settings: server_options.JudgeServerOptions) -> None:
-    """Judge changes to the tasks under TASKS over HTTP: this patch, this task: reward and reason.
-
-    Clients submit patches or trees as jobs, or open sessions for agents of their own. Accepted jobs
-    are in the --queue, so they survive a restart. Ctrl-C lets running work end, then stops with
-    exit code 0; a second one stops at once. Beyond loopback, clients need the token in
-    AGENTBENCH_SERVE_TOKEN, or the random one that is shown at the start; if that variable is set,
-    loopback needs it, too.
-
-    Example: agentbench serve tasks/ --port 8767
-    """
-    extras.require("the service", extras.SERVE)
-    from agentbench.cli.serve.service import serve_judge
-
-    serve_judge(settings)
 
 
 @expand_groups

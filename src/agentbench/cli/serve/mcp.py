@@ -21,16 +21,14 @@ from agentbench.attempt.task_image import services_of
 from agentbench.cli.options import TaskSelection
 from agentbench.cli.run_execution import print_warnings
 from agentbench.cli.serve import server_options
-from agentbench.core.extras import SYMBOLIC, is_installed
-from agentbench.core.host import default_cache_dir, usable_cache_dir
+from agentbench.core.extensions import Slot, offers
+from agentbench.core.host import usable_cache_dir
 from agentbench.errors import InputError
 from agentbench.mcp import transports
 from agentbench.mcp.local_project import local_project
 from agentbench.mcp.server import make_server
-from agentbench.mcp.symbolic_tools import SymbolicTools
-from agentbench.sandbox.interface import Promise, SandboxProvider, SandboxUse
-from agentbench.sandbox.registry import BACK_ENDS, select_back_end
-from agentbench.symbolic.sandbox import AnalysisSandboxes
+from agentbench.sandbox.interface import Promise, SandboxUse
+from agentbench.sandbox.registry import select_back_end
 from agentbench.tasks.test_command import parse_test_command
 from agentbench.test_runs.python_runners import reporter_mounts
 from agentbench.test_tools.project import PytestProject, sandbox_project
@@ -74,19 +72,6 @@ def open_task_project(folder: Path, sandbox: str) -> Iterator[PytestProject]:
         )
 
 
-def code_runner_for(sandbox: str) -> AnalysisSandboxes:
-    """Sandboxes for submitted code: of a back end; `auto` takes the first real one available."""
-    return AnalysisSandboxes(lambda: _connect(sandbox), default_cache_dir())
-
-
-def _connect(sandbox: str) -> SandboxProvider:
-    """The named back end; `auto` takes the quickest that isolates, since each call starts one."""
-    quickest = sorted(BACK_ENDS, key=lambda back_end: back_end.start_ms)
-    if sandbox == "auto":
-        quickest = [back_end for back_end in quickest if back_end.isolates]
-    return select_back_end(sandbox, cache_dir=usable_cache_dir(), back_ends=quickest).provider
-
-
 def serve_mcp(settings: server_options.McpServerOptions) -> None:
     """Serve a project until told to stop.
 
@@ -105,13 +90,9 @@ def serve_mcp(settings: server_options.McpServerOptions) -> None:
 
 
 def _serve(project: PytestProject, settings: server_options.McpServerOptions) -> None:
-    symbolic = SymbolicTools(
-        sandboxes=code_runner_for(settings.sandbox.value),
-        mask=project.mask,
-        version=__version__,
-        installed=is_installed(SYMBOLIC),
-    )
-    server = make_server(project, settings.error_mode, version=__version__, symbolic=symbolic)
+    sandbox = settings.sandbox.value
+    more = [row.load()(sandbox, project.mask) for row in offers(Slot.MCP_TOOLS).values()]
+    server = make_server(project, settings.error_mode, version=__version__, more=more)
     work = partial(transports.serve_stdio, server)
     if settings.transport is server_options.McpTransport.HTTP:
         address = transports.HttpAddress(host=settings.host, port=settings.port, token=_token())

@@ -1,4 +1,4 @@
-"""The options of the four servers, and the loop that runs one until it is interrupted."""
+"""The options of the three servers, and the loop that runs one until it is interrupted."""
 
 import math
 from collections.abc import Awaitable, Callable
@@ -9,11 +9,9 @@ from typing import Annotated
 
 import typer
 
-from agentbench.attempt.executor_name import ExecutorName
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
 from agentbench.core import memory_tuning
-from agentbench.judge.reward_kind import RewardKind
 from agentbench.mcp.error_mode import ErrorMode
 
 
@@ -101,101 +99,6 @@ class ViewServerOptions:
     open_browser: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the page in a browser.")
     ] = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeServerOptions(options.TaskSelection):
-    """The options of `agentbench serve`."""
-
-    host: Annotated[
-        str,
-        typer.Option("--host", help="The address to listen on; others than loopback need a token."),
-    ] = "127.0.0.1"
-    port: Annotated[
-        int, typer.Option("--port", help="The port; 0: any free one.", min=0, max=65535)
-    ] = 8767
-    queue: Annotated[
-        Path | None,
-        typer.Option(
-            "--queue",
-            help="The file with the jobs, which survive a restart.",
-            show_default="queue.sqlite in --runs-dir",
-        ),
-    ] = None
-    reward: Annotated[
-        RewardKind,
-        typer.Option(
-            "--reward", help="resolved: 1 or 0. fixed-share: the share of the tests to fix."
-        ),
-    ] = RewardKind.RESOLVED
-    no_verdict_cache: Annotated[
-        bool, typer.Option("--no-verdict-cache", help="Judge equal changes again each time.")
-    ] = False
-    jobs: options.Jobs = "auto"
-    executor: options.Executor = ExecutorName.LOCAL
-    sandbox: options.Sandbox = options.SandboxName.AUTO
-    retries: options.Retries = 2
-    runtime: options.Runtime = None
-    registry: options.Registry = None
-    timeout_scale: options.TimeoutScale = 1.0
-    allow_env: options.AllowEnv = None
-    allow_unsandboxed: options.AllowUnsandboxed = False
-    runs_dir: options.RunsDir = Path("runs")
-    drain: Annotated[
-        float,
-        typer.Option(
-            "--drain",
-            help="Seconds that running work may take after Ctrl-C or SIGTERM.",
-            min=0,
-            rich_help_panel=options.Panel.LIMITS,
-        ),
-    ] = 60.0
-    max_body: Annotated[
-        int,
-        typer.Option(
-            "--max-body",
-            help="The largest body of a request, in MiB.",
-            min=1,
-            max=1024,
-            rich_help_panel=options.Panel.LIMITS,
-        ),
-    ] = 64
-    max_jobs: Annotated[
-        int,
-        typer.Option(
-            "--max-jobs",
-            help="The most jobs that wait; further ones are refused.",
-            min=1,
-            rich_help_panel=options.Panel.LIMITS,
-        ),
-    ] = 100_000
-    keep_jobs: Annotated[
-        float,
-        typer.Option(
-            "--keep-jobs",
-            help="Days for which an ended job can be asked for; records stay in --runs-dir.",
-            min=0,
-            rich_help_panel=options.Panel.LIMITS,
-        ),
-    ] = 7.0
-    max_sessions: Annotated[
-        int,
-        typer.Option(
-            "--max-sessions",
-            help="The most sessions at a time.",
-            min=0,
-            rich_help_panel=options.Panel.LIMITS,
-        ),
-    ] = 256
-    session_idle: Annotated[
-        float,
-        typer.Option(
-            "--session-idle",
-            help="Seconds without a call after which a session is closed.",
-            min=1,
-            rich_help_panel=options.Panel.LIMITS,
-        ),
-    ] = 1800.0
 
 
 def run_until_interrupted(server: Callable[[], Awaitable[None]]) -> None:

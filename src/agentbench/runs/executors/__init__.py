@@ -1,13 +1,20 @@
 """Executors make attempts: in threads of this process, or on the nodes of a Ray cluster."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from msgspec import Struct
 
+from agentbench.agents.interface import Agent
+from agentbench.attempt.executor_name import ExecutorName
 from agentbench.attempt.record import AttemptRecord
+from agentbench.attempt.resources import RunResources
+from agentbench.attempt.settings import RunSettings
+from agentbench.core.extensions import Slot, load_offer
 from agentbench.runs.plan import PlannedAttempt
+from agentbench.runs.store.configuration import RunConfiguration
+from agentbench.runs.store.store import RunStore
 
 
 class FinishedAttempt(Struct, frozen=True, kw_only=True):
@@ -35,3 +42,45 @@ class Executor(AbstractContextManager["Executor"], Protocol):
             StorageError: the files of a try could not be written.
             OutageError: something that tries need was unavailable for too long.
         """
+
+
+MakeAttempt = Callable[[PlannedAttempt, Agent, RunResources], AttemptRecord]
+"""Makes one attempt with an agent and resources, and writes its record."""
+
+
+class Cluster(Protocol):
+    """Other machines that make attempts; an extension offers one."""
+
+    def connect(self) -> int:
+        """Join it; returns the number of attempts that it makes at a time.
+
+        Raises:
+            UsageError: its library is missing.
+            UnavailableError: there is none, or none with slots.
+        """
+
+    def executor(
+        self,
+        configuration: RunConfiguration,
+        agent: Agent,
+        resources: RunResources,
+        store: RunStore,
+    ) -> Executor:
+        """An executor for the attempts of a run."""
+
+    def attempt_maker(
+        self, configuration: RunConfiguration, settings: RunSettings, store: RunStore
+    ) -> MakeAttempt:
+        """A function that makes single attempts, each with its own agent, from several threads."""
+
+
+def cluster_of(executor: ExecutorName) -> Cluster | None:
+    """The machines of `--executor`; None: it is this machine.
+
+    Raises:
+        UsageError: the extension is missing.
+    """
+    if executor is ExecutorName.LOCAL:
+        return None
+    cluster: Cluster = load_offer(Slot.EXECUTOR, executor, f"--executor {executor}")
+    return cluster

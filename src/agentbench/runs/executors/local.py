@@ -13,8 +13,7 @@ from agentbench.attempt.attempt import run_attempt
 from agentbench.attempt.executor_name import ExecutorName
 from agentbench.attempt.record import AttemptRecord, RunId
 from agentbench.attempt.resources import AttemptSlot, RunResources
-from agentbench.core.extras import RAY, require
-from agentbench.runs.executors import FinishedAttempt
+from agentbench.runs.executors import FinishedAttempt, cluster_of
 from agentbench.runs.plan import PlannedAttempt
 from agentbench.runs.store.store import RunStore
 from agentbench.taxonomy import Fault
@@ -24,15 +23,11 @@ def slots_elsewhere(executor: ExecutorName) -> int | None:
     """The parallel attempts that an executor's machines allow; None: it is this machine.
 
     Raises:
-        UsageError: its library is missing.
+        UsageError: its extension or its library is missing.
         UnavailableError: there is no cluster, or none with slots.
     """
-    if executor is ExecutorName.LOCAL:
-        return None
-    require("--executor ray", RAY)
-    from agentbench.runs.executors.ray_cluster import connect
-
-    return connect()
+    cluster = cluster_of(executor)
+    return None if cluster is None else cluster.connect()
 
 
 class LocalAttempts(Struct, frozen=True, kw_only=True):

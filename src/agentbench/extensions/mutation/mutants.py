@@ -1,0 +1,242 @@
+"""The mutants of a reference solution: the fixed files, each with one small wrong change.
+
+They are our own because cosmic-ray 8.7 needs SQLAlchemy and aiohttp and never removes a statement
+or an argument, and mutmut 3.8 needs textual and has no public interface for its changes.
+"""
+
+import ast
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from pathlib import PurePosixPath
+from types import CodeType
+
+from msgspec import Struct
+
+from agentbench.errors import InputError
+from agentbench.extensions.mutation.mutation_rewrites import (
+    Rewrite,
+    changeable_nodes,
+    rewrites_at,
+    undo_parts,
+)
+from agentbench.python_source import python_syntax
+from agentbench.python_source.source_text import SourceText, parse_source
+from agentbench.validation.mutation_results import MutantChange, MutationScope
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+FEW_MUTANTS = 20
+"""With fewer mutants of a fix's own lines, the whole functions around them are mutated, too."""
+_MAX_CONTEXT_LINES = 6
+_BYTE_ORDER_MARK = "\ufeff"
+_DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class TouchedLines(Struct, frozen=True, kw_only=True):
+    """Lines of a fixed file, counted from 1."""
+
+    changed: frozenset[int]  # the lines that the fix added or replaced
+    beside: frozenset[int] = frozenset()  # the lines next to removed ones
+
+
+def touched_lines(before: str, after: str) -> TouchedLines:
+    """The lines that a change between two texts touches."""
+    old, new = before.splitlines(), after.splitlines()
+    changed: set[int] = set()
+    beside: set[int] = set()
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    for tag, _, _, start, end in matcher.get_opcodes():
+        if tag == "delete":
+            beside |= {start, start + 1} & set(range(1, len(new) + 1))
+        elif tag != "equal":
+            changed.update(range(start + 1, end + 1))
+    return TouchedLines(changed=frozenset(changed), beside=frozenset(beside))
+
+
+def lines_of_functions(tree: ast.Module, touched: TouchedLines) -> frozenset[int]:
+    """All lines of the innermost functions that a fix touches."""
+    spans = [
+        range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        for node in ast.walk(tree)
+        if isinstance(node, FunctionNode)
+    ]
+    return frozenset().union(
+        *(
+            min((span for span in spans if line in span), key=len, default=range(0))
+            for line in touched.changed | touched.beside
+        )
+    )
+
+
+class FixedFile(Struct, frozen=True, kw_only=True):
+    """A Python file before and after the reference solution."""
+
+    path: PurePosixPath
+    before: bytes
+    after: bytes
+
+
+class Mutant(Struct, frozen=True, kw_only=True):
+    """One file of the fixed tree with a small wrong change."""
+
+    path: PurePosixPath
+    content: bytes
+    change: MutantChange
+
+
+class Mutants(Struct, frozen=True, kw_only=True):
+    """All mutants of a fix."""
+
+    scope: MutationScope
+    found: tuple[Mutant, ...]
+    equivalent: int = 0  # the number of skipped mutants that compile to the same code
+    unread: tuple[str, ...] = ()
+    """The files that this interpreter cannot compile, each with the reason."""
+
+    def drawn(self, most: int, *, seed: int) -> tuple[Mutant, ...]:
+        """A sample of at most so many mutants, in order."""
+        if len(self.found) <= most:
+            return self.found
+        chosen = random.Random(seed).sample(range(len(self.found)), most)
+        return tuple(self.found[at] for at in sorted(chosen))
+
+
+def mutants_of(files: Sequence[FixedFile]) -> Mutants:
+    """The mutants of a fix's own lines, or of the functions around them if those are few."""
+    read: list[_ParsedFile] = []
+    unread: list[str] = []
+    for file in files:
+        try:
+            read.append(_ParsedFile.of(file))
+        except InputError as error:
+            unread.append(str(error))
+    scope = MutationScope.LINES
+    own = {one: _rewrites_within(one.source, one.touched.changed) for one in read}
+    found, equivalent = _make_mutants(own)
+    if len(found) < FEW_MUTANTS:
+        scope = MutationScope.FUNCTIONS
+        wider = {one: _rewrites_within(one.source, one.wider) for one in read}
+        found, equivalent = _make_mutants(wider)
+    partial, equivalent_partial = _make_mutants(_partial_fixes(read))
+    return Mutants(
+        scope=scope,
+        found=(*partial, *found),
+        equivalent=equivalent + equivalent_partial,
+        unread=tuple(unread),
+    )
+
+
+class _ParsedFile(Struct, frozen=True, kw_only=True, eq=False):
+    file: FixedFile
+    before: str
+    source: SourceText
+    touched: TouchedLines
+
+    @classmethod
+    def of(cls, file: FixedFile) -> "_ParsedFile":
+        """Read a fixed file."""
+        try:
+            text = file.after.decode()
+        except UnicodeDecodeError as error:
+            raise InputError(f"{file.path}: expected UTF-8, found {error.reason}") from None
+        before = file.before.decode("utf-8", "replace")
+        source = parse_source(text, file.path.as_posix())
+        before = before.removeprefix(_BYTE_ORDER_MARK)
+        touched = touched_lines(before, source.text)
+        return cls(file=file, before=before, source=source, touched=touched)
+
+    @property
+    def wider(self) -> frozenset[int]:
+        """The mutants of the functions around the fix."""
+        return self.touched.changed | lines_of_functions(self.source.tree, self.touched)
+
+
+def _make_mutants(rewrites: Mapping[_ParsedFile, Iterable[Rewrite]]) -> tuple[list[Mutant], int]:
+    """The mutants, and how many others compile to the same code."""
+    found: list[Mutant] = []
+    equivalent = 0
+    for read, file_rewrites in rewrites.items():
+        original = comparable_code(read.source.text)
+        for rewrite, text in _rewritten_texts(read.source, file_rewrites):
+            try:
+                code = comparable_code(text)
+            except python_syntax.UNPARSABLE:
+                continue
+            if code == original:
+                equivalent += 1
+            else:
+                found.append(_mutant(read, rewrite, text))
+    return found, equivalent
+
+
+def _partial_fixes(read: Iterable[_ParsedFile]) -> Mapping[_ParsedFile, tuple[Rewrite, ...]]:
+    """The fix with one of its parts undone, for each part of several."""
+    parts = {one: tuple(undo_parts(one.before, one.source)) for one in read if one.before}
+    return parts if sum(map(len, parts.values())) > 1 else {}
+
+
+def _rewrites_within(source: SourceText, lines: frozenset[int]) -> Iterator[Rewrite]:
+    for node in changeable_nodes(source.tree):
+        for rewrite in rewrites_at(node, source):
+            if source.line_of(rewrite.span.start) in lines:
+                yield rewrite
+
+
+def _rewritten_texts(
+    source: SourceText, rewrites: Iterable[Rewrite]
+) -> Iterator[tuple[Rewrite, str]]:
+    """The whole text with each rewrite applied; equal texts once."""
+    known_texts = {source.text}
+    for rewrite in rewrites:
+        before, after = source.text[: rewrite.span.start], source.text[rewrite.span.end :]
+        text = f"{before}{rewrite.text}{after}"
+        if text not in known_texts:
+            known_texts.add(text)
+            yield rewrite, text
+
+
+def _mutant(read: _ParsedFile, rewrite: Rewrite, text: str) -> Mutant:
+    mark = _BYTE_ORDER_MARK if read.file.after.startswith(_BYTE_ORDER_MARK.encode()) else ""
+    return Mutant(
+        path=read.file.path,
+        content=f"{mark}{text}".encode(),
+        change=_change(read.source, rewrite, text),
+    )
+
+
+def _change(source: SourceText, rewrite: Rewrite, text: str) -> MutantChange:
+    start = source.line_of(rewrite.span.start)
+    end = source.line_of(max(rewrite.span.start, rewrite.span.end - 1))
+    first = source.line_start(start)
+    stop = source.line_start(end) + len(source.line(end))
+    grown = len(text) - len(source.text)
+    return MutantChange(
+        path=source.path,
+        line=start,
+        what=rewrite.what,
+        removed=_context_lines(source.text[first:stop]),
+        added=_context_lines(text[first : stop + grown]),
+    )
+
+
+def _context_lines(text: str) -> str:
+    lines = text.splitlines()
+    context = [line.strip() for line in lines[:_MAX_CONTEXT_LINES]]
+    return "\n".join([*context, "…"] if len(lines) > _MAX_CONTEXT_LINES else context)
+
+
+def comparable_code(source: str) -> CodeType:
+    """The code object of a source without docstrings and line numbers; raises what `parse` raises.
+
+    Two of these objects are equal if they do the same: 1, 1.0 and True are different constants.
+    """
+    tree = python_syntax.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            node.body[:1] = [] if node.body[1:] else [ast.copy_location(ast.Pass(), node.body[0])]
+    return _without_lines(python_syntax.code_of(tree))
+
+
+def _without_lines(code: CodeType) -> CodeType:
+    constants = (_without_lines(c) if isinstance(c, CodeType) else c for c in code.co_consts)
+    return code.replace(co_firstlineno=1, co_linetable=b"", co_consts=tuple(constants))

@@ -1,0 +1,330 @@
+"""Measures the mutation score of a task's tests: prepare the task once, then run its mutants."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import timedelta
+from threading import Event
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from agentbench.attempt import judged_tests
+from agentbench.attempt.agent_work.agent_outcome import judged_change
+from agentbench.attempt.context import PreparedContext
+from agentbench.attempt.expected_tests import expected_tests
+from agentbench.attempt.preparation_cache import PreparationCache, PreparedTask
+from agentbench.attempt.preparing import prepare_task
+from agentbench.attempt.resources import RunResources
+from agentbench.attempt.settings import RunSettings
+from agentbench.attempt.stages.baseline_run import baseline_run
+from agentbench.attempt.verifier import run_verifier
+from agentbench.core.files import FileContent, owned_folder
+from agentbench.errors import AttemptError, InputError, RunCancelled, UnavailableError
+from agentbench.extensions.mutation.mutants import FixedFile, Mutant, Mutants, mutants_of
+from agentbench.integrity.extraction import WorkspaceChange
+from agentbench.integrity.protection import JudgedChange
+from agentbench.runs.components import select_sandbox
+from agentbench.runs.options import RunOptions
+from agentbench.runs.scheduler import fitting_jobs
+from agentbench.sandbox.interface import SandboxProvider
+from agentbench.scoring.evidence import Ending, Evidence, ReportFacts
+from agentbench.scoring.expectation import resolve_expectation, shortfall_of, with_node_ids
+from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
+from agentbench.tasks.task import Task
+from agentbench.validation.mutation_results import MutantOutcome, MutantResult, MutationScore
+
+MAX_MUTANTS = 60
+"""The default number of mutants per task."""
+
+OnScore = Callable[[Task, MutationScore], None]
+"""Is called for each task as soon as its mutants are judged."""
+_MAX_RUNS = 3  # of one mutant, if the infrastructure fails
+_TIMEOUT_FACTOR = 10  # times the reference solution's time: then a mutant counts as endless
+_TIMEOUT_SLACK = timedelta(seconds=10)  # in addition, since an interpreter may start slowly
+# The reference solution met these limits.
+_LIMIT_ENDINGS = frozenset({Ending.OUT_OF_MEMORY, Ending.OUT_OF_DISK})
+
+
+class MutationScoreSettings(Struct, frozen=True, kw_only=True):
+    """The settings for measuring mutation scores."""
+
+    options: RunOptions
+    most: int = MAX_MUTANTS
+    seed: int = 0
+    cancel: Event
+
+
+def measure(
+    tasks: Sequence[Task], settings: MutationScoreSettings, on_score: OnScore
+) -> list[MutationScore]:
+    """Measure the mutation scores of some tasks' tests, one task after the other.
+
+    Raises:
+        RunCancelled: `settings.cancel` was set.
+        UnavailableError: there is no sandbox.
+        UsageError: an option is wrong.
+    """
+    provider = select_sandbox(settings.options).provider
+    measured = []
+    for task in tasks:
+        strength = _measure_task(task, settings, provider)
+        if settings.cancel.is_set():
+            raise RunCancelled  # nothing was running
+        on_score(task, strength)
+        measured.append(strength)
+    return measured
+
+
+def _measure_task(
+    task: Task, settings: MutationScoreSettings, provider: SandboxProvider
+) -> MutationScore:
+    why_not = why_no_mutants(task)
+    if not why_not:
+        try:
+            with _prepared_context(task, settings, provider) as context:
+                return _score(context, settings)
+        except (AttemptError, InputError, UnavailableError) as error:
+            why_not = str(error)
+    return MutationScore(why_not=why_not, sandbox=provider.name)
+
+
+def _score(context: PreparedContext, settings: MutationScoreSettings) -> MutationScore:
+    reference = reference_change(context)
+    mutants = mutants_of(fixed_files(reference, context.prepared))
+    judge = mutant_runner_for(context, reference) if mutants.found else _why_none(mutants)
+    if isinstance(judge, str):
+        return MutationScore(why_not=judge, sandbox=context.provider.name)
+    drawn = mutants.drawn(settings.most, seed=settings.seed)
+    jobs = settings.options.jobs or fitting_jobs([context.task])
+    return MutationScore(
+        scope=mutants.scope,
+        made=len(mutants.found),
+        equivalent=mutants.equivalent,
+        seed=settings.seed,
+        sandbox=context.provider.name,
+        mutants=tuple(_run_mutants(drawn, reference, judge, jobs=jobs, cancel=settings.cancel)),
+    )
+
+
+def _why_none(mutants: Mutants) -> str:
+    unread = f": {'; '.join(mutants.unread)}" if mutants.unread else ""
+    return f"the reference solution has nothing to change in Python{unread}"
+
+
+def _run_mutants(
+    mutants: Sequence[Mutant],
+    reference: JudgedChange,
+    judge: "MutantRunner",
+    *,
+    jobs: int,
+    cancel: Event,
+) -> list[MutantResult]:
+    def judged(mutant: Mutant) -> MutantResult:
+        """Judge one mutant."""
+        came = judge.run(_with_mutant(reference, mutant))
+        return MutantResult(change=mutant.change, outcome=came.outcome, detail=came.detail)
+
+    with ThreadPoolExecutor(jobs, thread_name_prefix="mutant") as pool:
+        try:
+            return list(pool.map(judged, mutants))
+        except BaseException:
+            cancel.set()  # running ones end at once
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _with_mutant(reference: JudgedChange, mutant: Mutant) -> JudgedChange:
+    """The reference solution's change, with one file replaced by a mutant's."""
+    own = reference.files[mutant.path]
+    executable = own is not None and own.executable
+    changed = FileContent(content=mutant.content, executable=executable)
+    return replace(reference, files={**reference.files, mutant.path: changed})
+
+
+@contextmanager
+def _prepared_context(
+    task: Task, settings: MutationScoreSettings, provider: SandboxProvider
+) -> Iterator[PreparedContext]:
+    """A prepared task; without the cache, the preparation is removed after the block."""
+    options = settings.options
+    with owned_folder("agentbench-strength-") as scratch:
+        cache = PreparationCache(
+            (options.cache_dir if options.use_cache else scratch) / "prepared", provider
+        )
+        resources = replace(
+            RunResources.of(
+                provider,
+                RunSettings(timeout_scale=options.timeout_scale),
+                cache_dir=options.cache_dir,
+                cancel=settings.cancel,
+            ),
+            cache=cache,
+        )
+        context = prepare_task(task, resources)
+        try:
+            yield context
+        finally:
+            resources.background.finish()
+            if not options.use_cache:
+                provider.discard(context.prepared.snapshot)
+
+
+class MutantRunResult(Struct, frozen=True, kw_only=True):
+    """The result of the hidden tests for one change."""
+
+    outcome: MutantOutcome
+    detail: str = ""
+
+
+class HiddenTestRun(Struct, frozen=True, kw_only=True):
+    """A run of the hidden tests, with all of its tests, not only the deciding ones."""
+
+    evidence: Evidence
+    tests: ReportFacts | None = None  # None: a verifier script judges
+    took: timedelta
+
+
+class MutantRunner:
+    """Judges changes to one task, by the measured run of its reference solution."""
+
+    def __init__(
+        self, context: PreparedContext, baseline: Evidence, reference: HiddenTestRun
+    ) -> None:
+        """Use `mutant_runner_for` to create one."""
+        self._context = context
+        self._baseline = baseline
+        expected = expected_tests(context.task)
+        self._expected = with_node_ids(expected, baseline, reference.evidence)
+        self._expectation = resolve_expectation(self._expected, baseline)
+        limit = reference.took * _TIMEOUT_FACTOR + _TIMEOUT_SLACK * context.settings.timeout_scale
+        self._limit = min(limit, judged_tests.judged_timeout(context))
+        cases = reference.tests.cases if reference.tests else ()
+        deciding = {*self._expectation.fail_to_pass, *self._expectation.pass_to_pass}
+        self._stops_early = {case.node_id for case in cases} <= deciding
+
+    def run(self, change: JudgedChange) -> MutantRunResult:
+        """Judge a change; a run in which the infrastructure fails is repeated.
+
+        Raises:
+            RunCancelled: it was cancelled.
+        """
+        judged = self._judged(change)
+        for _ in range(_MAX_RUNS - 1):
+            if judged.outcome is not MutantOutcome.NOT_JUDGED:
+                break
+            judged = self._judged(change)
+        return judged
+
+    def _judged(self, change: JudgedChange) -> MutantRunResult:
+        try:
+            ran = run_change(self._context, change, limit=self._limit, stop=self._stops_early)
+        except (AttemptError, UnavailableError) as error:
+            return MutantRunResult(outcome=MutantOutcome.NOT_JUDGED, detail=str(error))
+        return self._of(ran)
+
+    def _of(self, ran: HiddenTestRun) -> MutantRunResult:
+        lack = shortfall_of(self._expected, self._expectation, self._baseline, ran.evidence)
+        ending = ran.evidence.command.ending if ran.evidence.command else Ending.LOST
+        outcome, detail = MutantOutcome.BROKEN, lack or ""
+        if ending is Ending.LOST:
+            outcome, detail = MutantOutcome.NOT_JUDGED, "the sandbox or its engine went away"
+        elif lack is None:
+            outcome = MutantOutcome.SURVIVED
+        elif ending is Ending.TIMED_OUT:
+            seconds = self._limit.total_seconds()
+            outcome, detail = MutantOutcome.TIMED_OUT, f"still running after {seconds:.0f} s"
+        elif ending in _LIMIT_ENDINGS or _could_run(ran):
+            outcome = MutantOutcome.KILLED
+        return MutantRunResult(outcome=outcome, detail=detail)
+
+
+def mutant_runner_for(context: PreparedContext, reference: JudgedChange) -> MutantRunner | str:
+    """A runner for changes to a task, or why there is none, if its reference solution fails.
+
+    Raises:
+        AttemptError: the sandbox could not be made or is lost.
+        UnavailableError: the verifier's own image is not available.
+    """
+    baseline = baseline_run(context).evidence
+    ran = run_change(context, reference, limit=judged_tests.judged_timeout(context), stop=False)
+    expected = with_node_ids(expected_tests(context.task), baseline, ran.evidence)
+    lack = shortfall_of(expected, resolve_expectation(expected, baseline), baseline, ran.evidence)
+    if lack is not None:
+        return f"the reference solution does not pass: {lack}"
+    return MutantRunner(context, baseline, ran)
+
+
+def run_change(
+    context: PreparedContext, change: JudgedChange, *, limit: timedelta, stop: bool
+) -> HiddenTestRun:
+    """Run a task's hidden tests, or its verifier, on a change in a fresh sandbox.
+
+    Args:
+        context: The prepared task.
+        change: The change to its base.
+        limit: The time limit.
+        stop: Whether to stop at the first failing test.
+
+    Raises:
+        SandboxError: the sandbox could not be made or is lost.
+    """
+    if context.task.answer_key.verifier is not None:
+        scale = limit.total_seconds() / context.task.problem.test_timeout_s
+        scaled = replace(context, settings=context.settings.replace(timeout_scale=scale))
+        evidence = run_verifier(scaled, change, name="final")
+        return HiddenTestRun(evidence=evidence, took=timedelta(seconds=evidence.own_seconds))
+    request = replace(
+        judged_tests.judged_request(context), timeout=limit, max_failures=1 if stop else None
+    )
+    run = judged_tests.run_judged_tests(
+        context,
+        {**change.files, **context.hidden_tests.files},
+        emptied=change.emptied,
+        request=request,
+        sink=context.sink,
+    ).tests
+    evidence = judged_tests.judged_evidence(context, run)
+    return HiddenTestRun(evidence=evidence, tests=run.facts, took=run.command.duration)
+
+
+def _could_run(ran: HiddenTestRun) -> bool:
+    """Whether tests ran, so that a failure is theirs."""
+    if ran.evidence.rewards is not None:
+        return True
+    return ran.tests is not None and bool(ran.tests.cases) and not ran.tests.collection_errors
+
+
+def why_no_mutants(task: Task) -> str:
+    """Why no file of a reference solution can be changed; empty: one can."""
+    if task.scripted_solution is not None:
+        return "the reference solution is a script, not a patch"
+    if not task.answer_key.solution_patch.strip():
+        return "there is no reference solution"
+    if task.source.workdir is not None:
+        return "the work is in the image, so there is no repository for a patch"
+    return ""
+
+
+def reference_change(context: PreparedContext) -> JudgedChange:
+    """The reference solution's change, without the paths that are never judged.
+
+    Raises:
+        InputError: the patch does not apply to the base commit.
+    """
+    task = context.task
+    try:
+        mirror = context.mirrors.of(task.source)
+        files = apply_patch_to_commit(task.answer_key.solution_patch, mirror)
+    except PatchDoesNotApplyError as error:
+        raise InputError(f"{task.folder / 'solution.patch'}: {error}") from None
+    return judged_change(context, WorkspaceChange(files=dict(files)))
+
+
+def fixed_files(change: JudgedChange, prepared: PreparedTask) -> tuple[FixedFile, ...]:
+    """The Python files in a change."""
+    return tuple(
+        FixedFile(path=path, before=prepared.content(path) or b"", after=file.content)
+        for path, file in change.files.items()
+        if file is not None and path.suffix == ".py"
+    )

@@ -1,0 +1,1 @@
+"""Attempts on the nodes of a Ray cluster."""

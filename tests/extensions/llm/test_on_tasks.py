@@ -1,0 +1,190 @@
+"""Whole attempts at tasks: the gateway, a sandbox, and a model that answers by a script."""
+
+from dataclasses import replace
+
+import pytest
+
+from agentbench import run_attempt
+from agentbench.models.trajectory import Trajectory
+from agentbench.runs.store.store import RunStore
+from agentbench.scoring.evidence import AgentEnding
+from agentbench.tasks.loading import load_task
+from agentbench.taxonomy import FailureReason, Fault
+from tests.e2e import conftest as end_to_end
+from tests.e2e.small_task import SmallTask
+from tests.extensions.llm.hunks import edits_of
+from tests.fakes.scripted_model import (
+    Call,
+    Calls,
+    Fail,
+    Say,
+    ScriptedModel,
+    Tokens,
+    by_turn,
+    for_ever,
+)
+from tests.fakes.staging import mirrors
+
+bubblewrap = end_to_end.bubblewrap
+cache_dir = end_to_end.cache_dir
+docker = end_to_end.docker
+walled_bench = end_to_end.walled_bench
+
+PROVIDERS = {"openai": "openai/scripted", "anthropic": "anthropic/scripted"}
+SUBMIT = Call("submit", {"summary": "mended"}, tokens=Tokens(input=900, output=9))
+LOOK = Call("list_files", {})
+FIX = Call("edit", {"path": "basket.py", "old_text": "prices[1:]", "new_text": "prices"})
+
+
+@pytest.fixture
+def attempt(tmp_path, monkeypatch):
+    """Makes an attempt of the llm agent with a scripted model."""
+
+    def make(bench, task, script, *, provider="openai", **changes):
+        with ScriptedModel(script) as server:
+            monkeypatch.setenv("OPENAI_API_KEY", server.key)
+            monkeypatch.setenv("ANTHROPIC_API_KEY", server.key)
+            options = bench.options.replace(
+                model=PROVIDERS[provider],
+                base_url=server.base_url,
+                probe=False,
+                **changes,
+            )
+            record = run_attempt(task, "llm", sandbox=bench.provider, options=options)
+        make.server = server
+        make.folder = RunStore.open(options.runs_dir / record.run_id).folder_of(record)
+        return record
+
+    make.small = lambda bench, script, agent="", **options: make(
+        bench, SmallTask(agent=agent).write(tmp_path / "task"), script, **options
+    )
+    return make
+
+
+def by_edits(task):
+    """An answer for each hunk of the reference solution, and one that looks at the first file."""
+    edits = [Call("edit", given) for given in edits_of(task.answer_key.solution_patch.decode())]
+    look = [Call("read_file", {"path": edits[0].arguments["path"]}), Call("discover_tests", {})]
+    return [Calls(look), Calls(edits), Call("run_tests", {}), SUBMIT]
+
+
+def by_patch(task):
+    """The reference solution as a whole, after a command and a search."""
+    patch = task.answer_key.solution_patch.decode()
+    look = [Call("run", {"command": "git log --oneline"}), Call("search", {"pattern": "def "})]
+    return [Calls(look), Call("apply_patch", {"patch": patch}), Call("run_tests", {}), SUBMIT]
+
+
+@pytest.mark.parametrize(
+    ("name", "answers", "provider"),
+    [
+        ("lru-expiry", by_edits, "openai"),
+        ("csv-dialect-sniffer", by_patch, "anthropic"),
+        pytest.param("lru-expiry", by_edits, "anthropic", marks=pytest.mark.soak),
+        pytest.param("csv-dialect-sniffer", by_patch, "openai", marks=pytest.mark.soak),
+    ],
+)
+def test_a_shipped_task_is_solved(attempt, walled_bench, catalogue, name, answers, provider):
+    script = answers(load_task(catalogue / name, mirrors=mirrors()))
+    record = attempt(walled_bench, catalogue / name, script, provider=provider)
+    assert record.resolved, record.detail
+    told = attempt.server.told
+    assert record.usage is not None
+    assert (record.usage.requests, record.usage.input_tokens, record.usage.output_tokens) == (
+        len(attempt.server.asked),
+        told.input,
+        told.output,
+    )
+    text = (attempt.folder / "agent" / "trajectory.json").read_text()
+    steps = Trajectory.model_validate_json(text).steps
+    assert sum(step.source == "agent" for step in steps) == len(script)
+    assert attempt.server.key not in text
+
+
+@pytest.mark.docker
+@pytest.mark.soak  # in bubblewrap it is in the gate, and other agents of models are in containers
+def test_a_shipped_task_is_solved_in_a_container(attempt, walled_bench, docker, catalogue):
+    task = catalogue / "lru-expiry"
+    script = by_edits(load_task(task, mirrors=mirrors()))
+    assert attempt(replace(walled_bench, provider=docker), task, script).resolved
+
+
+def test_what_the_agent_did_is_counted_in_the_record(attempt, walled_bench):
+    miss = Call("edit", {"path": "basket.py", "old_text": "nowhere", "new_text": "x"})
+    script = [Fail(429, retry_after=0), LOOK, miss, FIX, Call("run_tests", {}), SUBMIT]
+    record = attempt.small(walled_bench, script)
+    assert record.resolved, record.detail
+    assert record.agent_run is not None
+    assert (record.agent_run.steps, record.agent_run.tool_calls) == (5, 5)
+    assert (record.agent_run.tool_errors_recovered, record.agent_run.test_runs) == (1, 1)
+    assert record.usage is not None
+    assert record.usage.llm_errors == {"rate_limit": 1}
+
+
+REASONS = {
+    "limit of steps": (for_ever(LOOK), "max_steps = 3", FailureReason.AGENT_GAVE_UP, "3 steps"),
+    "silence": (for_ever(Say("hm")), "", FailureReason.AGENT_GAVE_UP, "gave up, and changed"),
+    "tool errors": (
+        for_ever(Call("fly", {})),
+        "",
+        FailureReason.TOOL_ERROR,
+        "tool error at step 5: fly: there is no tool 'fly'",
+    ),
+    "rate limit": (
+        for_ever(Fail(429, retry_after=0)),
+        "",
+        FailureReason.LLM_ERROR,
+        "LLM error at step 1: rate_limit, HTTP 429, after 5 tries",
+    ),
+    "bad key": (for_ever(Fail(401)), "", FailureReason.LLM_ERROR, "auth, HTTP 401"),
+    "refusal": (
+        by_turn([LOOK, Say("I will not", refused=True)]),
+        "",
+        FailureReason.LLM_ERROR,
+        "LLM error at step 2: refusal",
+    ),
+}
+
+
+# How the loop ends in each case is tested in test_agent.py, and an outage is one below.
+IN_THE_GATE = ("limit of steps", "tool errors", "refusal")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in IN_THE_GATE else pytest.mark.soak) for name in REASONS],
+)
+def test_each_end_is_the_reason_that_it_stands_for(attempt, walled_bench, name):
+    script, limits, reason, detail = REASONS[name]
+    record = attempt.small(walled_bench, script, limits)
+    assert record.failure_reason is reason, record.detail
+    assert detail in record.detail
+
+
+def test_a_refusal_is_the_agents_fault(attempt, walled_bench):
+    refused = attempt.small(walled_bench, for_ever(Say("no", refused=True)))
+    assert refused.fault is Fault.AGENT
+
+
+def test_an_outage_is_not_the_agents_fault(attempt, walled_bench):
+    out = attempt.small(walled_bench, for_ever(Fail(401)))
+    assert out.fault is Fault.INFRASTRUCTURE
+
+
+def test_work_that_was_done_before_the_model_failed_is_judged_all_the_same(attempt, walled_bench):
+    record = attempt.small(walled_bench, [FIX, *[Fail(503, retry_after=0)] * 5])
+    assert record.resolved
+    assert record.agent_run is not None
+    assert record.agent_run.ending is AgentEnding.LLM_ERROR
+    assert "basket.py" in (attempt.folder / "patch.diff").read_text()
+
+
+def test_a_recorded_attempt_can_be_replayed_without_a_model(attempt, walled_bench, tmp_path):
+    recording = tmp_path / "recording.jsonl"
+    script = [LOOK, FIX, Call("run_tests", {}), SUBMIT]
+    task = SmallTask().write(tmp_path / "task")
+    first = attempt(walled_bench, task, script, record=recording)
+    again = attempt(walled_bench, task, [], replay=recording)
+    assert (first.resolved, again.resolved) == (True, True), again.detail
+    assert again.agent_run == first.agent_run
+    assert attempt.server.requests == []

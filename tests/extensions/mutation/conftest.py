@@ -1,0 +1,4 @@
+from tests.cli.conftest import cli as cli
+from tests.cli.conftest import program as program
+from tests.cli.conftest import sandbox as sandbox
+from tests.cli.conftest import tasks as tasks

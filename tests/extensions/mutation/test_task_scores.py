@@ -1,0 +1,95 @@
+import json
+import os
+import signal
+from contextlib import contextmanager
+
+import pytest
+import typer
+
+from agentbench.extensions.mutation.task_scores import measure_valid_tasks
+from agentbench.runs.options import RunOptions
+from agentbench.tasks.problem import TaskId
+from agentbench.validation.task_validation import ValidationResult, read_proof
+from tests.e2e.small_task import BUGGY, SmallTask, patch_of
+from tests.extensions.mutation.test_mutation_measurement import SUMMED, WEAK, Faulty
+from tests.fakes.staging import local_provider
+
+
+@pytest.fixture
+def weak(tmp_path):
+    """A task whose tests let one mutant pass."""
+    (tmp_path / "weak").mkdir()
+    files = {**SmallTask().files, "tests/test_basket.py": "def test_nothing():\n    pass\n"}
+    folder = SmallTask(hidden=WEAK, files=files).write(tmp_path / "weak")
+    (folder / "solution.patch").write_text(patch_of("basket.py", BUGGY, SUMMED))
+    return folder
+
+
+@pytest.fixture
+def validate(cli, sandbox, tmp_path):
+    def validate(path, *arguments):
+        where = ("--sandbox", sandbox, "--runs-dir", tmp_path / "runs", "--repeat", "1")
+        return cli("validate", path, *where, "--quiet", "--strength", *arguments)
+
+    return validate
+
+
+def test_what_the_tests_let_pass_is_named_and_kept(validate, weak):
+    said = validate(weak, "--record")
+    assert said.code == 0, said.stderr
+    assert "  survived: basket.py:5: 0 to 1\n" in said.stdout
+    assert "    - result = 0\n    + result = 1\n" in said.stdout
+    strength = read_proof(weak).strength
+    assert f"strength: {strength.killed} of {strength.total} (" in said.stdout
+    assert [one.change.added for one in strength.survivors] == ["result = 1"]
+
+
+def test_tests_weaker_than_asked_are_1(validate, weak):
+    said = validate(weak, "--min-strength", "99", "--json")
+    assert said.code == 1, said.stderr
+    (row,) = json.loads(said.stdout)
+    assert row["valid"] is True
+    assert row["strength"]["killed"] == row["strength"]["total"] - 1
+    assert row["strength"]["survivors"][0]["path"] == "basket.py"
+    assert "warning: weak-tests: weak: " in said.stderr
+    assert "; required: 99 %" in said.stderr
+
+
+def test_a_task_that_is_not_valid_has_no_strength_and_reaches_none(validate, tasks):
+    said = validate(tasks, "--min-strength", "0", "--mutants", "1")
+    assert said.code == 1, said.stderr
+    assert "strength: 1 of 1 (100.0 %) mutants killed" in said.stdout
+    assert "  strength: not measured: the task is not valid\n" in said.stdout
+    assert "weak-tests: second: not measured" in said.stderr
+    assert "weak-tests: first" not in said.stderr
+
+
+def test_without_being_asked_for_nothing_is_measured(cli, sandbox, tasks, tmp_path):
+    where = ("--sandbox", sandbox, "--runs-dir", tmp_path / "runs", "--repeat", "1")
+    said = cli("validate", tasks / "first", *where, "--json", "--quiet")
+    assert "strength" not in json.loads(said.stdout)[0]
+
+
+class Signalling(Faulty):
+    """A provider in whose sandboxes the user presses Ctrl-C."""
+
+    @contextmanager
+    def open(self, source, **options):
+        with self._inner.open(source, **options) as sandbox:
+            os.kill(os.getpid(), signal.SIGINT)
+            yield sandbox
+
+
+def test_ctrl_c_ends_it_with_130(weak):
+    before = signal.getsignal(signal.SIGINT)
+    proven = [ValidationResult(folder=weak, task_id=TaskId("weak"), reasons=())]
+    options = RunOptions(sandbox=Signalling(local_provider(), ()))
+    with pytest.raises(typer.Exit) as ended:
+        measure_valid_tasks(proven, options, most=60, seed=0)
+    assert ended.value.exit_code == 130
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("option", [("--min-strength", "101"), ("--mutants", "0")])
+def test_numbers_that_make_no_sense_are_2(validate, weak, option):
+    assert validate(weak, *option).code == 2

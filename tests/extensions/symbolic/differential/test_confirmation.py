@@ -1,0 +1,51 @@
+import pytest
+
+from agentbench.extensions.symbolic.analysis import BehaviourDifference
+from agentbench.extensions.symbolic.differential.input_search import reproduce_differences
+from tests.extensions.symbolic.differential.test_input_search import MANY, WRONG, subject_of
+
+_ = subject_of  # a fixture
+
+
+@pytest.fixture(scope="module")
+def subject(subject_of):
+    return subject_of(MANY.replace("def f0(x: int) -> int:\n    return x\n", WRONG))
+
+
+def difference(*program: str) -> tuple[str, BehaviourDifference]:
+    claimed = BehaviourDifference(
+        program=program, call="f0(…)", left="returns 1", right="returns 2"
+    )
+    return "lib.py::f0", claimed
+
+
+def test_what_is_told_is_what_was_seen_and_not_what_was_claimed(subject):
+    (told,), doubtful = reproduce_differences(subject, [difference("from lib import f0", "f0(77)")])
+    assert told.where == "lib.py::f0"
+    assert told.what == (
+        "differs from the reference on f0(…): returns 78; the reference returns 77 "
+        "(base: returns 77)"
+    )
+    assert doubtful == ()
+
+
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        (("from lib import f0", "f0(1)"), "was not reproduced with each tree in its own sandbox"),
+        (
+            ("import random, lib", "random.random() + lib.f0(77)"),
+            "does not count: the reference behaves differently each time",
+        ),
+        (("import os", "os._exit(0)"), "was not reproduced: with the reference, "),
+    ],
+    ids=["equal", "chance", "no-answer"],
+)
+def test_what_is_not_seen_again_is_none_and_says_why(subject, program, why):
+    told, (left,) = reproduce_differences(subject, [difference(*program)])
+    assert told == ()
+    assert left.why.startswith(f"a difference on f0(…) {why}")
+
+
+def test_nothing_found_opens_no_sandbox(subject):
+    assert reproduce_differences(subject, []) == ((), ())

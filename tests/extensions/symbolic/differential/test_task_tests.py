@@ -1,0 +1,46 @@
+import pytest
+
+from agentbench.extensions.symbolic.differential.search import read_task_tests
+
+VISIBLE = """\
+from shop import Cart, price as cost
+import basket
+
+
+def test_calls():
+    assert basket.total([5]) == 5
+    assert price(1, tax=0.5) == 2
+    assert show("a.1f -7") == "b"
+    assert price(x) == price([1, {"a": None}])
+"""
+
+
+@pytest.fixture
+def seen(facts_of):
+    return read_task_tests(
+        facts_of(base={"tests/test_more.py": VISIBLE, "tests/broken.py": "def ("})
+    )
+
+
+def test_names_that_tests_import_are_known(seen):
+    assert {"Cart", "price"} <= seen.imported
+
+
+def test_calls_are_known_where_their_arguments_are_literals(seen):
+    assert seen.calls_of("price") == ("price(1, tax=0.5)", "price([1, {'a': None}])")
+
+
+def test_what_tests_mention_is_known_also_of_hidden_ones(seen):
+    assert seen.mentions("total")
+    assert seen.mentions("Cart.price")
+    assert not seen.mentions("nothing")
+
+
+def test_literals_are_known_with_the_pieces_of_texts(seen):
+    assert {"0.5", "5", "'a.1f -7'", "'1f'", "'-7'", "None"} & set(seen.literals()) == {
+        "0.5",
+        "5",
+        "'a.1f -7'",
+        "'1f'",
+        "'-7'",
+    }

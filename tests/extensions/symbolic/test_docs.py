@@ -1,0 +1,25 @@
+"""docs/mcp.md tells what the symbolic tools do."""
+
+from agentbench.extensions.symbolic.analysis import SymbolicErrorType
+from agentbench.extensions.symbolic.symbolic_tools import SymbolicTool
+from tests.extensions.symbolic.symbolic_rows import ROWS
+from tests.extensions.symbolic.symbolic_transcripts import BEGIN, END
+from tests.mcp.test_docs import PAGE, calls_in
+
+
+def test_transcripts_are_of_the_calls_that_the_tests_make():
+    shown = calls_in(PAGE.partition(BEGIN)[2].partition(END)[0])
+    made = [{"name": row.tool, "arguments": row.call} for row in ROWS if row.shown]
+    assert sorted(map(str, shown)) == sorted(map(str, made))
+
+
+def test_every_symbolic_tool_is_shown_with_all_of_its_fields_and_arguments():
+    section = PAGE.partition("## Tools for functions")[2].partition("## Conformance")[0]
+    for tool in SymbolicTool:
+        assert f"#### {tool}: " in section
+        for name in tool.answer.model_fields:
+            assert f'"{name}": ' in section
+        for name in tool.arguments.model_fields:
+            assert f"`{name}`" in section
+    for kind in SymbolicErrorType:
+        assert f"`{kind}`" in section

@@ -1,0 +1,142 @@
+"""Every status of every symbolic tool, over real stdio with the SDK's own client."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import jsonschema
+import pytest
+from mcp import MCPError
+
+from agentbench.extensions.symbolic.symbolic_tools import SymbolicTool
+from tests.extensions.symbolic.symbolic_rows import ABSOLUTE, ROWS
+from tests.mcp.connection import command_for, over_stdio
+from tests.patience import with_growing_limit
+from tests.tiers import Tier, chosen_tier, gate_and_soak
+
+NAMES = [row.name for row in ROWS]
+LONGER = (60, 300)  # seconds for a search, on a machine with much else to do
+SHORTER = {"equivalent, within bounds": 8}  # its search takes all the time that it is given
+ALIKE = {
+    "counterexample to a postcondition",
+    "counterexample, types assumed",
+    "found by its base",
+    "unreachable, within bounds",
+    "no path in time",
+}
+"""What is answered as another row is; test_analysis.py has how they are found."""
+
+IN_THE_GATE = [row for row in ROWS if row.name not in ALIKE]
+STATUSES = {
+    "symbolic_check": {"verified", "counterexample", "error", "timeout"},
+    "find_path_to_exception": {"found", "unreachable", "error"},
+    "compare_functions": {"equivalent", "different", "error"},
+    "analyze_branches": {"complete", "error"},
+    "health_check": {"healthy"},
+}
+"""ADR-009's table."""
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    with over_stdio(command_for(tmp_path_factory.mktemp("project"))) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def asked(session, pytestconfig):
+    """What each row's call came back with, and the seconds it was given."""
+    rows = ROWS if chosen_tier(pytestconfig) is Tier.SOAK else IN_THE_GATE
+    with ThreadPoolExecutor(2) as calls:
+        made = calls.map(lambda row: answered(session, row), rows)
+        return dict(zip((row.name for row in rows), made, strict=True))
+
+
+@pytest.fixture(scope="module")
+def answers(asked):
+    return {name: answer for name, (answer, _) in asked.items()}
+
+
+def answered(session, row):
+    """The answer to a row's call; with more time if that was over before the row's point."""
+
+    def call(seconds):
+        given = {**row.call, "timeout_seconds": seconds} if row.call else {}
+        return session.call(row.tool, given), seconds
+
+    def has_begun(made):
+        told = made[0].structured_content
+        if "no time was left" in told["message"]:
+            return False
+        if told["error_type"] != "TimeoutError":
+            return True
+        came_far = {name: told[name] for name in row.fields} == row.fields
+        return row.error_type == "TimeoutError" and came_far
+
+    limit = SHORTER.get(row.name, row.call.get("timeout_seconds", 0))
+    return with_growing_limit(call, has_begun, limits=(limit, *LONGER))
+
+
+@pytest.fixture(scope="module")
+def schemas(session):
+    tools = session.portal.call(session.client.list_tools).tools
+    return {tool.name: tool.output_schema for tool in tools}
+
+
+@pytest.mark.parametrize("row", gate_and_soak(IN_THE_GATE, ROWS))
+def test_each_status_is_answered_as_the_contract_says(asked, row):
+    answer, seconds = asked[row.name]
+    told = answer.structured_content
+    assert (told["status"], told["error_type"]) == (row.status, row.error_type), told["message"]
+    assert row.said(seconds) in told["message"]
+    assert {name: told[name] for name in row.fields} == row.fields
+    assert {name: told["bounds"][name] for name in row.bounds} == row.bounds
+
+
+@pytest.mark.parametrize("row", gate_and_soak(IN_THE_GATE, ROWS))
+def test_each_answer_is_flat_has_every_field_and_fits_the_schema(answers, schemas, row):
+    answer = answers[row.name]
+    told = answer.structured_content
+    assert set(told) == set(SymbolicTool(row.tool).answer.model_fields)
+    jsonschema.validate(told, schemas[row.tool])
+    assert answer.is_error is (row.status in ("error", "timeout"))
+    assert json.loads(answer.content[0].text) == told
+
+
+def test_the_rows_are_all_of_the_contracts_statuses_and_error_types():
+    for tool, statuses in STATUSES.items():
+        assert {row.status for row in ROWS if row.tool == tool} == statuses
+    assert set(NAMES) >= ALIKE
+    kinds = {row.error_type for row in ROWS} - {None}
+    assert kinds == {
+        "ValueError",
+        "SyntaxError",
+        "ValidationError",
+        "ImportError",
+        "TimeoutError",
+        "RuntimeError",
+    }
+
+
+def test_what_was_found_really_happens(answers):
+    for name in ("counterexample", "counterexample to an assertion", "found"):
+        row = next(row for row in ROWS if row.name == name)
+        told = answers[name].structured_content
+        calls = told.get("counterexamples", told.get("triggering_inputs"))
+        namespace = {}
+        exec(row.code, namespace)  # our own text
+        for call in calls:
+            with pytest.raises(Exception) as raised:  # noqa: PT011 - whichever it names
+                eval(call["call"], namespace)
+            assert type(raised.value).__name__ in call["outcome"]
+
+
+def test_with_jsonrpc_an_error_goes_out_as_one_with_all_of_the_answer(tmp_path):
+    command = command_for(tmp_path, "--error-mode", "jsonrpc")
+    with over_stdio(command) as session:
+        error = session.call("symbolic_check", {"code": ABSOLUTE, "function_name": "a;b"})
+        fine = session.call("health_check")
+    assert isinstance(error, MCPError)
+    assert error.code == -32602
+    assert error.data["error_type"] == "ValueError"
+    assert error.data["counterexamples"] == []
+    assert fine.structured_content["status"] == "healthy"

@@ -1,0 +1,108 @@
+"""Calls of the symbolic tools on the event loop: none goes unanswered, none outlives its caller."""
+
+import logging
+from contextlib import contextmanager
+
+import anyio
+import anyio.from_thread
+import pytest
+
+from agentbench.errors import RunCancelled, UsageError
+from agentbench.extensions.symbolic.analysis import SymbolicErrorType
+from agentbench.extensions.symbolic.mcp_tools import SymbolicToolSet, code_runner_for
+from agentbench.extensions.symbolic.sandbox import AnalysisSandboxes
+from agentbench.extensions.symbolic.symbolic_tools import SymbolicTool, error_answer
+from tests.extensions.symbolic.symbolic_bench import symbolic, without_sandbox
+
+HANGING = {
+    "code": "while True:\n    pass\n",
+    "function_name": "f",
+    "timeout_seconds": 300,
+}
+
+
+def answer(calls, tool, arguments):
+    return anyio.run(calls.answer, tool, arguments)
+
+
+def test_wrong_arguments_are_answered_in_the_tools_own_form(tmp_path):
+    calls = SymbolicToolSet(without_sandbox(tmp_path))
+    told = answer(calls, SymbolicTool.COMPARE, {"code": 1})
+    assert (told["status"], told["error_type"]) == ("error", "ValueError")
+    assert told["distinguishing_input"] is None
+
+
+def test_whatever_is_sent_along_the_server_says_how_it_is(tmp_path):
+    calls = SymbolicToolSet(without_sandbox(tmp_path))
+    assert answer(calls, SymbolicTool.HEALTH, {"bogus": 1})["status"] == "healthy"
+
+
+def test_a_bug_is_told_by_a_name_and_its_traceback_stays_here(tmp_path, caplog):
+    def broken():
+        raise ZeroDivisionError("a bug at /etc/passwd")
+
+    calls = SymbolicToolSet(symbolic(AnalysisSandboxes(broken, tmp_path)))
+    with caplog.at_level(logging.ERROR):
+        told = answer(calls, SymbolicTool.CHECK, {**HANGING, "timeout_seconds": 1})
+    assert (told["status"], told["error_type"]) == ("error", "RuntimeError")
+    incident = told["message"].removeprefix("Internal server error (incident ").rstrip(")")
+    assert incident in caplog.text
+    assert "passwd" not in told["message"]
+
+
+class CallingOff:
+    """Cancels a scope once its sandbox is open, and notes what happens."""
+
+    def __init__(self, inner, scope):
+        self._inner = inner
+        self._scope = scope
+        self.called_off = False
+
+    @contextmanager
+    def opened(self, code, *, cancel):
+        with self._inner.opened(code, cancel=cancel) as opened:
+            anyio.from_thread.run_sync(self._scope.cancel)
+            try:
+                yield opened
+            except RunCancelled:
+                self.called_off = True
+                raise
+
+
+def test_a_call_that_is_called_off_ends_before_its_time(analysis_sandboxes):
+    async def call_off():
+        with anyio.CancelScope() as scope:
+            watched = CallingOff(analysis_sandboxes, scope)
+            calls = SymbolicToolSet(symbolic(watched))
+            await calls.answer(SymbolicTool.CHECK, HANGING)
+        return scope.cancelled_caught, watched.called_off
+
+    assert anyio.run(call_off) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"), [(SymbolicErrorType.SYNTAX, -32602), (SymbolicErrorType.TIMEOUT, -32000)]
+)
+def test_as_a_protocol_error_it_holds_all_of_the_answer(kind, code, tmp_path):
+    told = error_answer(SymbolicTool.BRANCHES, kind, "no")
+    error = SymbolicToolSet(without_sandbox(tmp_path)).protocol_error(told)
+    assert (error.code, error.message, error.data) == (code, "no", told)
+
+
+def test_a_server_without_the_extra_does_not_praise_its_tools(tmp_path):
+    without = SymbolicToolSet(without_sandbox(tmp_path, installed=False))
+    assert (without.offered, without.instructions) == ((SymbolicTool.HEALTH,), "")
+    assert "symbolic_check" in SymbolicToolSet(without_sandbox(tmp_path)).instructions
+
+
+def test_by_itself_it_takes_a_real_sandbox_and_never_plain_processes():
+    assert code_runner_for("auto").provider().name in ("bubblewrap", "docker")
+
+
+def test_plain_processes_are_taken_by_who_names_them():
+    assert code_runner_for("process").provider().name == "process"
+
+
+def test_a_sandbox_that_there_is_none_of_is_refused():
+    with pytest.raises(UsageError, match="unknown sandbox 'podmen'"):
+        code_runner_for("podmen").provider()
