@@ -1,1 +1,1 @@
-"""Importers: tasks from SWE-bench, Harbor, Terminal-Bench, releases and commits."""
+"""Importers: tasks from SWE-bench, Harbor, releases and commits."""

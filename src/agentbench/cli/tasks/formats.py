@@ -1,4 +1,4 @@
-"""Import and export of other formats of tasks: Harbor's, Terminal-Bench's, SWE-bench's."""
+"""Import and export of other formats of tasks: Harbor's and SWE-bench's."""
 
 import json
 import time
@@ -63,29 +63,6 @@ def _image_finder(validation: options.ValidationOptions) -> "FindImage":
 
     connect = cache(lambda: TaskImages(validating.validation_settings(validation).options))
     return lambda image: connect().settings_of(image)
-
-
-@options.expand_groups
-def import_terminal_bench(
-    sources: Annotated[
-        list[Path],
-        typer.Argument(help="Terminal-Bench's task folders, or folders of them.", metavar="DIR"),
-    ],
-    out: options.Out = Path("tasks"),
-    replace: options.Replace = False,
-    no_prove: options.NoProve = False,
-    *,
-    validation: options.ValidationOptions,
-) -> None:
-    """Make tasks of Terminal-Bench's folders that use a single container.
-
-    Example: agentbench tasks import terminal-bench ~/tb/tasks --out tasks/
-    """
-    from agentbench.importers.task_folders import import_folders
-    from agentbench.importers.terminal_bench import TERMINAL_BENCH
-
-    imported = import_folders(TERMINAL_BENCH, sources, out, replace=replace)
-    validate_and_report(imported, validation, prove=not no_prove)
 
 
 def validate_and_report(
