@@ -4,7 +4,6 @@ import os
 import sys
 from types import TracebackType
 
-from agentbench.core.memory_tuning import relax
 from agentbench.errors import AgentbenchError, RunCancelled
 
 _BUG = 70
@@ -16,7 +15,6 @@ def program() -> None:
     from agentbench.cli.process_setup import guard_output
 
     guard_output()
-    relax()
     # Other installed packages must not change the checks of records. This also saves their search.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     code: int | str | None = None

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.resources import RunResources
-from agentbench.core.memory_tuning import trim_memory
 from agentbench.errors import OutageError, StorageError
 from agentbench.judge.job_queue import Job, JobKey, JobQueue, OnStart
 from agentbench.judge.judge_verdict import DEADLINE_DETAIL, JudgeVerdict
@@ -24,7 +23,7 @@ from agentbench.runs.plan import PlannedAttempt
 from agentbench.runs.store.summaries import was_interrupted
 from agentbench.taxonomy import Fault, StageName
 
-_TRIM_EVERY = 32  # verdicts
+_EVERY = 32  # verdicts
 _POLL = 1.0  # seconds between two checks whether other programs have freed memory
 
 
@@ -239,14 +238,12 @@ class JobRunner:
                 self._queue.retry(job)
             else:
                 self._forget(job)
-            trims = self._count()
+            self._forget_deadlines()
             self._changed.notify_all()
         if record is not None and not retries:
             verdict = self._stored_verdict(job, record)
         if verdict is not None:
             job.finish(verdict)
-        if trims:
-            trim_memory()
 
     def _attempt(self, job: Job) -> AttemptRecord:
         """Make one attempt, which submits the change.
@@ -276,15 +273,12 @@ class JobRunner:
         has_retries = job.failures < self._tasks.configuration.retries
         return failed and has_retries and bool(job.waiting) and not self._is_closing
 
-    def _count(self) -> bool:
-        """Count a job that has ended; returns whether memory is to be trimmed now."""
+    def _forget_deadlines(self) -> None:
+        """Now and then, forget deadlines of ended jobs, which would keep verdicts in memory."""
         self._ended += 1
-        if self._ended % _TRIM_EVERY:
-            return False
-        # Deadlines that no longer matter would keep verdicts in memory.
-        self._deadlines = [each for each in self._deadlines if not each[2].future.done()]
-        heapq.heapify(self._deadlines)
-        return True
+        if self._ended % _EVERY == 0:
+            self._deadlines = [each for each in self._deadlines if not each[2].future.done()]
+            heapq.heapify(self._deadlines)
 
     def _stored_verdict(self, job: Job, record: AttemptRecord) -> JudgeVerdict | None:
         """The verdict, which is stored; None: the judge is being closed, so nobody gets one."""

@@ -22,7 +22,6 @@ from agentbench.attempt.outages import CircuitBreaker, requirements_of
 from agentbench.attempt.record import RunId
 from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.core.host import available_cpus
-from agentbench.core.memory_tuning import limit_pools
 from agentbench.errors import UsageError
 from agentbench.judge.attempt_making import attempt_maker, capacity_for
 from agentbench.judge.job_queue import JobQueue
@@ -337,7 +336,6 @@ class Judge:
         return self._judging
 
     def _opened(self) -> _OpenJudge:
-        limit_pools()
         slots = slots_elsewhere(self._options.executor)
         selected, resources = open_resources(self._options)
         jobs = self._options.jobs or slots or cores_for_attempts()

@@ -15,8 +15,6 @@ from contextlib import contextmanager
 from threading import Lock
 from types import CodeType
 
-from agentbench.core import memory_tuning
-
 UNPARSABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """The errors of `parse` and `code_of` for a source that this Python cannot read."""
 
@@ -25,8 +23,8 @@ _LOCK = Lock()
 
 @contextmanager
 def _exclusive() -> Iterator[None]:
-    """Admit one thread at a time without the collector, and hide the warnings about a source."""
-    with _LOCK, memory_tuning.paused(), warnings.catch_warnings():
+    """Admit one thread at a time, and hide the warnings about a source."""
+    with _LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 

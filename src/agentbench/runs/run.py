@@ -1,6 +1,7 @@
 """A run that can start or continue: makes its attempts, and records its ending in run.json."""
 
 from collections.abc import Callable, Generator
+from contextlib import closing
 from datetime import UTC, datetime
 from math import inf
 
@@ -13,7 +14,6 @@ from agentbench.attempt.outages import CircuitBreaker, requirements_of
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.resources import RunResources
 from agentbench.core.display_text import printable
-from agentbench.core.memory_tuning import limit_pools, restore, trimming_memory
 from agentbench.models.interface import ModelGateway
 from agentbench.runs.executors import Executor, cluster_of
 from agentbench.runs.executors.local import LocalAttempts, LocalExecutor
@@ -62,14 +62,13 @@ class Run(Struct, kw_only=True):
         configuration = self.configuration.model_copy(update={"ended_at": None, "ending": None})
         self.store.write_configuration(configuration)
         ending = RunEnding.INTERRUPTED
-        restore()
-        limit_pools()
         try:
             with open_model(configuration, self.agent, probe=False) as gateway:
-                records = run_attempts(planned, self._executor(gateway), self._schedule())
-                for record in trimming_memory(records):
-                    self.failures += counts_as_failure(record)
-                    yield record
+                tries = run_attempts(planned, self._executor(gateway), self._schedule())
+                with closing(tries) as records:
+                    for record in records:
+                        self.failures += counts_as_failure(record)
+                        yield record
             if not self.resources.cancel.is_set():
                 ending = RunEnding.FINISHED
         finally:

@@ -14,7 +14,7 @@ from threading import Event, Thread
 
 from msgspec import Struct
 
-from agentbench.core import memory_tuning, untrusted_json
+from agentbench.core import untrusted_json
 from agentbench.core.schema import JsonObject
 from agentbench.errors import SandboxError
 from agentbench.sandbox.archives import limited, open_tar_stream
@@ -179,14 +179,13 @@ def serialize_pytest_results(
     """
     ending = Ending.EXITED if exit_code >= 0 else Ending.KILLED
     ended = PytestExit(ending=ending, exit_code=exit_code)
-    with memory_tuning.paused():
-        # Without names, the text and the session are freed before the dictionary is created.
-        result = result_of(
-            session_of(ReportFiles(json_report=_read(json_report_path)), text_output),
-            ended,
-            text_output=text_output,
-        )
-        return result_as_dict(result)
+    # Without names, the text and the session are freed before the dictionary is created.
+    result = result_of(
+        session_of(ReportFiles(json_report=_read(json_report_path)), text_output),
+        ended,
+        text_output=text_output,
+    )
+    return result_as_dict(result)
 
 
 def result_as_dict(result: model.PytestResult) -> JsonObject:

@@ -13,7 +13,6 @@ import typer
 from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
 from agentbench.cli.serve.server_options import GatewayServerOptions
 from agentbench.core.display_text import printable
-from agentbench.core.memory_tuning import restore
 from agentbench.errors import UsageError
 from agentbench.models.gateway.gateway import run_gateway
 from agentbench.models.gateway.http_server import tcp_listener, unix_listener
@@ -59,7 +58,6 @@ def serve_gateway(settings: GatewayServerOptions) -> None:
             ) as endpoint:
                 try:
                     _announce(endpoint, _address(listener), as_json=settings.as_json)
-                    restore()
                     while True:  # the kernel may deliver the signal to another thread: poll for it
                         time.sleep(_POLL_INTERVAL_S)
                 finally:

@@ -11,7 +11,6 @@ import typer
 
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
-from agentbench.core import memory_tuning
 from agentbench.mcp.error_mode import ErrorMode
 
 
@@ -105,7 +104,6 @@ def run_until_interrupted(server: Callable[[], Awaitable[None]]) -> None:
     """Run a server until Ctrl-C or SIGTERM, then exit with code 130."""
     import anyio
 
-    memory_tuning.restore()
     raise_keyboard_interrupt_on_signals()
     try:
         anyio.run(server)

@@ -12,7 +12,6 @@ from agentbench.cli.options import parse_jobs
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import say_line
 from agentbench.cli.serve.listening import access_policy, host_in_url, listen, required_token
-from agentbench.core import memory_tuning
 from agentbench.core.host import usable_cache_dir
 from agentbench.extensions.service.guard import RequestLimits
 from agentbench.extensions.service.job_store import SECONDS_PER_DAY
@@ -46,7 +45,6 @@ def serve_judge(settings: JudgeServerOptions) -> None:
     judge = _judge(settings)
     token = required_token(settings.host, TOKEN_VARIABLE)
     service = _service_settings(settings)
-    memory_tuning.restore()
     with closing(listen(settings.host, settings.port)) as listener:
         policy = access_policy(settings.host, listener, token)
         announce = partial(_announce, settings, policy.port, token, len(catalogue.by_id))
