@@ -86,11 +86,6 @@ def load_base_tree(folder: Path) -> BaseTree:
     return BaseTree(entries=entries, contents=folder / _CONTENTS_NAME)
 
 
-def base_tree_files(folder: Path) -> tuple[Path, Path]:
-    """Both files of a stored tree."""
-    return folder / _MANIFEST_NAME, folder / _CONTENTS_NAME
-
-
 def base_tree_digest(folder: Path) -> str:
     """The sha256 of both files of a stored tree.
 

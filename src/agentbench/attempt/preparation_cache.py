@@ -23,14 +23,12 @@ from pydantic import ValidationError
 from agentbench.attempt.base_tree import (
     BaseTree,
     base_tree_digest,
-    base_tree_files,
     load_base_tree,
     store_base_tree,
 )
 from agentbench.core.checksums import ChecksummedDocument
 from agentbench.core.file_locks import SharedLock, removal_lock, users_file
 from agentbench.core.files import owned_folder, read_or_create_identity, write_atomically
-from agentbench.core.shared_values import SharedValues
 from agentbench.errors import SandboxError
 from agentbench.integrity.control_plan import ControlMemory
 from agentbench.integrity.sealing.memory import SealedMemory
@@ -68,7 +66,7 @@ class PreparedTask:
     loaded: "LoadedPreparation | None" = field(default=None, compare=False, repr=False)
 
 
-class LoadedPreparation(Struct, frozen=True, kw_only=True, weakref=True):
+class LoadedPreparation(Struct, frozen=True, kw_only=True):
     """A stored preparation: its base tree, and the evidence of its stages."""
 
     base: BaseTree
@@ -181,8 +179,6 @@ class PreparationCache:
         self._uses: OrderedDict[str, SharedLock] = OrderedDict()
         self.failed_shared_setups: set[str] = set()  # keys; tasks run these commands themselves
         self._sealed: dict[str, SealedMemory] = {}
-        self._preparations: SharedValues[LoadedPreparation] = SharedValues()
-        self._baselines: SharedValues[StoredBaseline] = SharedValues()
         self._lock = Lock()
 
     @property
@@ -229,8 +225,7 @@ class PreparationCache:
             return None
         use = self._use(key)
         try:
-            files = (folder / _STAGES, *base_tree_files(folder))
-            loaded = self._preparations.get(files, lambda: _loaded(folder))
+            loaded = _loaded(folder)
             with suppress(OSError):
                 os.utime(folder)  # the time of the last use, for eviction
         except FileNotFoundError:
@@ -310,14 +305,9 @@ class PreparationCache:
     def load_baseline(self, key: str) -> StoredBaseline | None:
         """A stored baseline run of this machine."""
         path = self._folder / f"baseline-{key}.json"
-
-        def read() -> StoredBaseline:
-            """Read it from its file."""
+        try:
             stored = StoredBaseline.model_validate_json(path.read_bytes())
             return stored.model_copy(update={"result": as_cached(stored.result)})
-
-        try:
-            return self._baselines.get((path,), read)
         except FileNotFoundError:
             return None
         except (OSError, ValidationError):
