@@ -162,7 +162,6 @@ LONG_FILES = frozenset(
         "cli/tasks/test_import_hub.py",
         "cli/test_dry_run.py",
         "importers/harbor/mounted/test_agentbench_judge.py",
-        "report/html/test_html_page.py",
         "report/test_leaderboard_text.py",
         "report/test_significance.py",
         "runs/test_components.py",

@@ -95,7 +95,7 @@ def report(
 ) -> None:
     """Report on runs: a row per attempt, rates with intervals, and a leaderboard of several.
 
-    HTML is one page with pictures that needs no network and no other files; swebench is the
+    HTML is one page that needs no network and no other files; swebench is the
     report that SWE-bench's own tool writes; predictions are the patches as SWE-bench reads them,
     for its tool, or for `--agent predictions:FILE`; parquet is one data set of whole records.
 
@@ -180,10 +180,9 @@ def _print(report: _ReportContents, format_name: ReportFormat, target: TextIO) -
         case ReportFormat.JUNIT:
             target.writelines(formats.junit_lines(_suites(report.runs)))
         case ReportFormat.HTML:
-            from agentbench.report.html.page import html_chunks
-            from agentbench.report.reported_run import TimedRun
+            from agentbench.view.saved_page import html_chunks
 
-            target.writelines(html_chunks([TimedRun.of(run) for run in report.runs]))
+            target.writelines(html_chunks([run.entrant for run in report.runs]))
         case ReportFormat.SWEBENCH:
             from agentbench.importers.swebench.report import run_report
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from agentbench.core.display_text import counted
 from agentbench.integrity.records import ControlKind
-from agentbench.report.summary import TAMPERED, Rate, ResultSummary
+from agentbench.report.summary import TAMPERED, ResultSummary
 from agentbench.scoring.paired_comparison import Difference
 from agentbench.scoring.statistics import ALPHA, Interval
 
@@ -72,31 +72,6 @@ def controls_text(controls: Sequence[tuple[ControlKind, int]]) -> str:
 def percent(share: float) -> str:
     """A share such as `90.0 %`."""
     return f"{100 * share:.1f} %"
-
-
-def share(rate: Rate) -> str:
-    """A rate without its interval."""
-    return f"{rate.resolved}/{rate.total} ({percent(rate.share)})" if rate.total else "0/0"
-
-
-def interval(bounds: Interval) -> str:
-    """The bounds of a rate."""
-    return f"{100 * bounds.low:.1f}\u2013{100 * bounds.high:.1f} %"
-
-
-def usd(amount: float | None) -> str:
-    """Money; a dash if it is unknown."""
-    return NO_VALUE if amount is None else f"${amount:.4f}" if amount < 1 else f"${amount:.2f}"
-
-
-def whole(amount: float | None) -> str:
-    """A large number."""
-    return NO_VALUE if amount is None else f"{amount:,.0f}"
-
-
-def seconds(amount: float | None) -> str:
-    """A time."""
-    return NO_VALUE if amount is None else f"{amount:,.0f} s"
 
 
 def points(difference: float) -> str:

@@ -1,11 +1,8 @@
 """A run for reports: the last record and the start of each attempt."""
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
-from itertools import pairwise
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
 from agentbench.attempt.record import AttemptRecord
@@ -14,7 +11,7 @@ from agentbench.report.attempt_files import files_in
 from agentbench.report.failure_cause import FailureCause, find_cause
 from agentbench.report.leaderboard import Entrant
 from agentbench.runs.store.configuration import RunConfiguration
-from agentbench.runs.store.reading import RecordCopy, RunRecords, read_run
+from agentbench.runs.store.reading import RunRecords, read_run
 from agentbench.runs.store.store import RunStore
 from agentbench.runs.store.summaries import AttemptKey, AttemptSummary, attempt_key
 
@@ -111,89 +108,3 @@ class ReportedRun(Struct, frozen=True, kw_only=True):
             (task.id, number) for task in planned.tasks for number in task.numbers(planned.attempts)
         )
         return [attempt for attempt in attempts if attempt not in recorded]
-
-
-class TimedRun(Entrant, frozen=True, kw_only=True):
-    """One run with the start of each attempt."""
-
-    starts: Sequence[datetime]
-
-    @classmethod
-    def of(cls, run: ReportedRun) -> "TimedRun":
-        """Read the starts of a run.
-
-        Raises:
-            InputError: a record was changed since.
-        """
-        entrant = run.entrant
-        starts = list(_start_times(run.reading, run.latest))
-        return cls(name=entrant.name, attempts=entrant.attempts, starts=starts)
-
-    @property
-    def began(self) -> datetime | None:
-        """The start of its first attempt."""
-        return min(self.starts, default=None)
-
-    def spans(self) -> list[tuple[float, float]]:
-        """The start and end of each attempt, in seconds since the run's start.
-
-        They are rounded to milliseconds, so that consecutive attempts do not overlap.
-        """
-        began = self.began
-        if began is None:
-            return []
-        first = ((start - began).total_seconds() for start in self.starts)
-        return [
-            (round(start, 3), round(start + attempt.total_s, 3))
-            for start, attempt in zip(first, self.attempts, strict=True)
-        ]
-
-    @property
-    def seconds(self) -> float:
-        """The time from the first attempt's start to the last one's end."""
-        return max((end for _, end in self.spans()), default=0.0)
-
-    @property
-    def most_at_once(self) -> int:
-        """The largest number of attempts at the same time."""
-        return max((number for _, number in concurrency(self.spans())), default=0)
-
-
-def concurrency(spans: Sequence[tuple[float, float]]) -> list[tuple[float, int]]:
-    """The number of spans at each moment at which it changes; ends come before starts.
-
-    >>> concurrency([(0, 2), (1, 3)])
-    [(0, 1), (1, 2), (2, 1), (3, 0)]
-    """
-    changes = sorted(
-        change for start, end in spans for change in ((start, 1), (max(start, end), -1))
-    )
-    moments: list[tuple[float, int]] = []
-    number = 0
-    for (at, step), following in pairwise([*changes, (float("inf"), 0)]):
-        number += step
-        if following[0] != at:
-            moments.append((at, number))
-    return moments
-
-
-class _StartTime(msgspec.Struct):
-    started_at: datetime
-
-
-_START_DECODER = msgspec.json.Decoder(_StartTime)
-
-
-def _start_times(reading: RunRecords, numbers: Sequence[int]) -> Iterator[datetime]:
-    """The starts of attempts, which their summaries do not have."""
-    for number, stored in reading.stored(numbers):
-        if isinstance(stored, RecordCopy):
-            yield stored.record().started_at
-            continue
-        try:
-            yield _START_DECODER.decode(stored).started_at
-        except msgspec.DecodeError as error:
-            attempt = reading.summaries[number].folder_name
-            raise InputError(
-                f"{reading.path}: the record of {attempt} was changed while it was read: {error}"
-            ) from None

@@ -14,7 +14,7 @@ from agentbench.errors import InputError
 from agentbench.report.attempt_text import verdict_word
 from agentbench.report.comparison import compare
 from agentbench.report.formatting import statement
-from agentbench.report.html.rate_plots import heat_map
+from agentbench.report.heat_map import heat_map
 from agentbench.report.leaderboard import LETTERS_NOTE, Entrant, label_runs, leaderboard
 from agentbench.report.summary import TAMPERED
 from agentbench.runs.store.summaries import AttemptSummary

@@ -5,18 +5,17 @@ and text direction marks visible, and autoescaping turns markup into text. Only 
 and only this package creates it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from msgspec import Struct
-from starlette.requests import Request
-from starlette.responses import HTMLResponse
 
 from agentbench.core.display_text import counted, printable
 from agentbench.models.trajectory import ToolCall
@@ -24,9 +23,14 @@ from agentbench.report.formatting import percent
 from agentbench.view.run_cache import LiveRun, RunCache
 from agentbench.view.runs_folder import RunsFolder
 
+if TYPE_CHECKING:  # a saved page needs no server
+    from starlette.requests import Request
+    from starlette.responses import HTMLResponse
+
 TemplateValues = Mapping[str, object]
 
 _MINUTE, _HOUR = 60, 3600
+_BUFFERED_CHUNKS = 64  # chunks of a template that are joined
 _MAX_EXCERPT = 20_000  # characters
 MAX_WARNINGS = 20
 """The most warnings on a page; more are counted."""
@@ -35,6 +39,13 @@ MAX_WARNINGS = 20
 def render_page(template: str, **values: object) -> str:
     """The text of a rendered template."""
     return _environment().get_template(template).render(**values)
+
+
+def page_chunks(template: str, **values: object) -> Iterator[str]:
+    """The text of a rendered template, in pieces."""
+    stream = _environment().get_template(template).stream(**values)
+    stream.enable_buffering(_BUFFERED_CHUNKS)
+    yield from stream
 
 
 def run_address(run: str) -> str:
@@ -141,7 +152,7 @@ class PageContext(Struct, frozen=True, kw_only=True):
     folder: RunsFolder
     cache: RunCache
 
-    def run(self, request: Request) -> LiveRun:
+    def run(self, request: "Request") -> LiveRun:
         """The run in an address.
 
         Raises:
@@ -150,7 +161,7 @@ class PageContext(Struct, frozen=True, kw_only=True):
         """
         return self.cache.run(self.folder.run(request.path_params["run"]))
 
-    def attempt_folder(self, request: Request) -> Path:
+    def attempt_folder(self, request: "Request") -> Path:
         """The folder of the attempt in an address.
 
         Raises:
@@ -160,6 +171,8 @@ class PageContext(Struct, frozen=True, kw_only=True):
         return self.folder.attempt(self.folder.run(names["run"]), names["task"], names["name"])
 
 
-def html_response(template: str, values: TemplateValues, status: int = 200) -> HTMLResponse:
+def html_response(template: str, values: TemplateValues, status: int = 200) -> "HTMLResponse":
     """A page as an HTTP answer."""
+    from starlette.responses import HTMLResponse
+
     return HTMLResponse(render_page(template, **values), status)

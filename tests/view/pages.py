@@ -1,11 +1,12 @@
-"""Pages of runs for tests: made once of synthetic runs, and read with a real parser."""
+"""Saved pages of synthetic runs, read with a real parser."""
 
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 
-from agentbench.report.html.page import html_chunks
-from agentbench.report.reported_run import ReportedRun, TimedRun
+from agentbench.report.leaderboard import Entrant
+from agentbench.report.reported_run import ReportedRun
+from agentbench.view.saved_page import html_chunks
 from benchmarks.synthetic_run import Wanted, write_run
 
 VOID = frozenset(
@@ -55,11 +56,11 @@ class Parsed(HTMLParser):
         return Counter(tag for tag, _ in self.elements)
 
 
-def made(runs_dir: Path, **wanted) -> TimedRun:
+def made(runs_dir: Path, **wanted) -> Entrant:
     """A synthetic run, read as a report does."""
-    return TimedRun.of(ReportedRun.read(write_run(Wanted(runs_dir=runs_dir, **wanted))))
+    return ReportedRun.read(write_run(Wanted(runs_dir=runs_dir, **wanted))).entrant
 
 
-def page_of(*runs: TimedRun) -> str:
+def page_of(*runs: Entrant) -> str:
     """The page of some runs."""
     return "".join(html_chunks(runs))

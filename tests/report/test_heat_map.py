@@ -1,4 +1,4 @@
-from agentbench.report.html.rate_plots import HeatMapCell, heat_map
+from agentbench.report.heat_map import HeatMapCell, heat_map
 from agentbench.runs.store.summaries import AttemptSummary
 from tests.runs.records import failed, resolved
 
