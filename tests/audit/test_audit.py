@@ -5,9 +5,13 @@ import pytest
 
 from agentbench.attempt.record import rescore
 from agentbench.audit import audit
-from agentbench.audit.audit import RunAuditFacts
+from agentbench.audit.audit import TASK_RULES, RunAuditFacts, audit_task
+from agentbench.audit.rule import AuditSubject
 from agentbench.audit.run_facts import open_run
+from agentbench.audit.task_facts import read_task_facts
 from agentbench.runs.store.store import RunStore
+from agentbench.tasks.loading import load_tasks
+from agentbench.tasks.mirror import Mirrors
 from tests.audit.conftest import edit_record, told
 from tests.runs.records import configuration, failed, lost, resolved
 
@@ -135,3 +139,25 @@ def test_a_run_that_claims_a_million_attempts_is_counted_within_reason(store):
     (store.folder / "run.json").write_text(json.dumps(said | {"attempts": 10**9}))
     (line,) = seen(audit.attempts_missing, store.folder)
     assert line.startswith("critical attempts.jsonl: 9998 planned attempts")
+
+
+def test_every_rule_is_put_to_a_task(facts_of):
+    audited = audit_task(facts_of(base={"old.pyc": b"\0"}, fix={}))
+    assert (audited.subject, audited.name) == (AuditSubject.TASK, "small")
+    assert audited.note == "2 of 2 fail_to_pass functions controlled"
+    assert {finding.rule for finding in audited.findings} == {"built-copy-in-base", "no-solution"}
+
+
+@pytest.mark.parametrize("rule", TASK_RULES.values(), ids=TASK_RULES)
+def test_every_rule_says_why_it_matters(rule):
+    assert rule.__doc__
+    assert rule.__doc__.strip().endswith(".")
+
+
+def test_the_shipped_tasks_leak_nothing(catalogue, tmp_path):
+    mirrors = Mirrors(tmp_path)
+    for task in load_tasks([catalogue], mirrors=mirrors).tasks:
+        audited = audit_task(read_task_facts(task, mirrors))
+        assert audited.findings == (), task.id
+        first, _, total = audited.note.split()[:3]
+        assert first == total, audited.note

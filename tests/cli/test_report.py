@@ -173,7 +173,7 @@ def test_html_is_one_page_that_says_both_rates(cli, runs_dir):
     assert said.code == 0, said.stderr
     assert said.stdout.startswith("<!doctype html>")
     assert said.stdout.rstrip().endswith("</html>")
-    assert "1/2</span> <span class=\"share\">50.0 %" in said.stdout
+    assert '1/2</span> <span class="share">50.0 %' in said.stdout
 
 
 def test_any_format_is_written_into_a_file(cli, runs_dir, tmp_path):

@@ -1,5 +1,6 @@
 """Markdown read by another program: whatever a text says, it is a text in its cell."""
 
+import io
 import re
 from html import unescape
 
@@ -7,12 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from rich.console import Console
 
 from agentbench.core.display_text import printable
 from agentbench.report.attempt_text import HEADER
-from agentbench.report.text_reports import code, escaped, head, row
+from agentbench.report.summary import ResultSummary
+from agentbench.report.text_reports import code, escaped, head, print_summary, row
 from tests.report.hostile import HOSTILE
 from tests.report.rendered import as_markdown
+from tests.report.several import attempts
 from tests.runs.records import failed, lost, resolved
 
 _OURS = {"table", "thead", "tbody", "tr", "th", "td", "p", "code"}
@@ -78,3 +82,24 @@ def test_attempts_come_below_both_rates_reasons_and_faults():
     _, summary, attempts = rendered(text).split("<table>")
     assert "1/2 (50.0 %" in summary
     assert len(cells(attempts)) == 3 * len(HEADER)
+
+
+def test_both_denominators_stand_side_by_side_at_a_terminal():
+    buffer = io.StringIO()
+    console = Console(file=buffer, width=140, color_system=None)
+    print_summary(ResultSummary.of(attempts("a", "r", "f", "l")), console)
+    text = buffer.getvalue()
+    (line,) = [line for line in text.splitlines() if line.strip().startswith("resolved")]
+    assert "1/3 (33.3 %" in line
+    assert "1/2 (50.0 %" in line
+    assert "excluding task and infrastructure errors (1)" in text
+
+
+def test_a_narrow_terminal_folds_it_and_loses_nothing():
+    buffer = io.StringIO()
+    print_summary(
+        ResultSummary.of(attempts("a", "rf", "fl")),
+        Console(file=buffer, width=40, color_system=None),
+    )
+    assert max(map(len, buffer.getvalue().splitlines())) <= 40
+    assert "pass^2" in buffer.getvalue()

@@ -6,12 +6,17 @@ import pytest
 from agentbench.sandbox.trees import (
     FILE,
     FOLDER,
+    FileOwner,
+    copy_tree,
     entries_of,
     open_as_it_is,
     open_below,
     open_restoring_mode,
     open_unlocking,
+    remove_tree,
+    size_of,
 )
+from tests.sandbox.test_deep_walk import dig
 
 
 def test_a_folder_below_is_opened_by_its_parts(tmp_path: Path) -> None:
@@ -56,3 +61,112 @@ def test_a_locked_folder_is_opened_and_keeps_its_mode_if_asked(tmp_path: Path, o
     os.close(folder)
     mode = (tmp_path / "locked").stat().st_mode & 0o777
     assert mode == (0 if opened is open_restoring_mode else 0o700)
+
+
+root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs the rights of root")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A tree with what is easily lost in copying."""
+    tree = tmp_path / "tree"
+    (tree / "deep" / "empty").mkdir(parents=True)
+    (tree / "deep" / "tool").write_bytes(b"#!/bin/sh\n")
+    (tree / "deep" / "tool").chmod(0o755)
+    os.utime(tree / "deep" / "tool", ns=(1, 1_500_000_000_123_456_789))
+    (tree / "link").symlink_to("deep/tool")
+    os.mkfifo(tree / "pipe")
+    (tree / "deep").chmod(0o750)
+    return tree
+
+
+def test_a_copy_keeps_modes_times_and_links(tree: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    copy_tree(tree, copy)
+    tool = (copy / "deep" / "tool").stat()
+    assert (tool.st_mode & 0o777, tool.st_mtime_ns) == (0o755, 1_500_000_000_123_456_789)
+    assert (copy / "link").readlink() == Path("deep/tool")
+    assert (copy / "deep").stat().st_mode & 0o777 == 0o750
+    assert (copy / "deep" / "empty").is_dir()
+    assert not (copy / "pipe").exists()
+
+
+def test_a_large_file_is_copied_whole(tmp_path: Path) -> None:
+    content = os.urandom(1024) * 3000
+    for name in ("from", "to"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "from" / "large").write_bytes(content)
+    copy_tree(tmp_path / "from", tmp_path / "to", change=lambda small: small)
+    assert (tmp_path / "to" / "large").read_bytes() == content
+
+
+def test_small_files_and_links_are_changed_on_the_way(tree: Path, tmp_path: Path) -> None:
+    (tmp_path / "copy").mkdir()
+    copy_tree(tree, tmp_path / "copy", change=lambda text: text.replace(b"deep", b"DEEP"))
+    assert (tmp_path / "copy" / "link").readlink() == Path("DEEP/tool")
+
+
+@root_only
+def test_a_copy_belongs_to_whom_it_is_for(tree: Path, tmp_path: Path) -> None:
+    (tree / "deep" / "tool").chmod(0o4755)
+    (tmp_path / "copy").mkdir()
+    copy_tree(tree, tmp_path / "copy", owner=FileOwner(uid=60706, gid=60707))
+    for path in (tmp_path / "copy", *(tmp_path / "copy").rglob("*")):
+        assert (path.lstat().st_uid, path.lstat().st_gid) == (60706, 60707)
+    assert (tmp_path / "copy" / "deep" / "tool").stat().st_mode & 0o7777 == 0o755
+
+
+@root_only
+def test_a_merge_shows_what_an_overlay_would(tmp_path: Path) -> None:
+    lower, upper, merged = (tmp_path / name for name in ("lower", "upper", "merged"))
+    for folder in (lower / "kept", lower / "hidden", upper / "hidden", upper / "new", merged):
+        folder.mkdir(parents=True)
+    for file in (lower / "kept" / "a", lower / "hidden" / "b", lower / "gone", lower / "same"):
+        file.write_text("lower")
+    (upper / "same").write_text("upper")
+    (upper / "hidden" / "c").write_text("upper")
+    os.setxattr(upper / "hidden", "user.overlay.opaque", b"y")
+    os.mknod(upper / "gone", 0o020000, os.makedev(0, 0))
+    copy_tree(upper, merged, lower=lower)
+    found = {str(path.relative_to(merged)) for path in merged.rglob("*")}
+    assert found == {"kept", "kept/a", "hidden", "hidden/c", "new", "same"}
+    assert (merged / "same").read_text() == "upper"
+    assert (merged / "kept" / "a").samefile(lower / "kept" / "a")
+
+
+def test_removing_takes_locked_folders_along_and_nothing_behind_a_link(tmp_path: Path) -> None:
+    doomed = tmp_path / "doomed"
+    (doomed / "a" / "b").mkdir(parents=True)
+    (doomed / "a" / "b" / "f").touch()
+    (tmp_path / "safe").touch()
+    (doomed / "link").symlink_to(tmp_path)
+    (doomed / "a" / "b").chmod(0o000)
+    (doomed / "a").chmod(0o000)
+    remove_tree(doomed)
+    assert [path.name for path in tmp_path.iterdir()] == ["safe"]
+    remove_tree(doomed)
+
+
+def test_the_size_of_a_tree_is_that_of_its_files(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "x").write_bytes(b"x" * 1000)
+    (tmp_path / "y").write_bytes(b"y" * 10)
+    assert size_of(tmp_path) == 1010
+    assert size_of(tmp_path / "none") == 0
+
+
+def test_a_tree_of_any_depth_is_measured_and_removed(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    dig(tmp_path / "deep", 2_100)
+    assert size_of(tmp_path / "deep") == 1
+    remove_tree(tmp_path / "deep")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_tree_deeper_than_any_honest_one_is_not_copied(tmp_path: Path) -> None:
+    for name in ("from", "to"):
+        (tmp_path / name).mkdir()
+    dig(tmp_path / "from", 300)
+    with pytest.raises(OSError, match="nested folders"):
+        copy_tree(tmp_path / "from", tmp_path / "to")

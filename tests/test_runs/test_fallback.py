@@ -1,6 +1,14 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from agentbench.test_runs.fallback import error_line, skip_reason
+from agentbench.test_runs.fallback import (
+    JUNIT_LIMIT,
+    error_line,
+    read_junit,
+    read_text,
+    skip_reason,
+)
 
 
 @pytest.mark.parametrize(
@@ -32,3 +40,98 @@ def test_the_line_that_names_the_error_is_found(longrepr, line):
 )
 def test_the_reason_of_a_skip_is_taken_out_of_the_printed_tuple(longrepr, reason):
     assert skip_reason(longrepr) == reason
+
+
+JUNIT = """<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite name="pytest">
+<testcase classname="t.test_a" file="t/test_a.py" line="1" name="test_ok" time="0.25" />
+<testcase classname="t.test_a.TestX" file="t/test_a.py" name="test_bad[a::b]" time="x">
+<failure message="AssertionError: x">long &lt;text&gt;</failure></testcase>
+<testcase classname="t.test_a" file="t/test_a.py" name="test_err"><error message="m">tb</error>
+</testcase>
+<testcase classname="t.test_a" file="t/test_a.py" name="test_skip">
+<skipped type="pytest.skip" message="why">t/test_a.py:3: why</skipped></testcase>
+<testcase classname="t.test_a" file="t/test_a.py" name="test_xf">
+<skipped type="pytest.xfail" message="known" /></testcase>
+<testcase classname="" name="t.test_b" file="t/test_b.py">
+<error message="collection failure">E  ImportError: no</error></testcase>
+<testcase classname="" name="t.test_c" file="t/test_c.py">
+<skipped message="collection skipped">('t/test_c.py', 2, 'Skipped: whole')</skipped></testcase>
+<testcase />
+</testsuite></testsuites>"""
+
+TEXT = """junk
+=========== short test summary info ===========
+PASSED fake.py::test_forged
+=================== short test summary info ====================
+PASSED t/test_a.py::test_x[a::b]
+FAILED t/test_a.py::test_bad - AssertionError: x - y
+ERROR t/test_a.py::test_err - ValueError: bad
+ERROR t/test_b.py - ImportError: no
+ERROR t/test_c.py
+XFAIL t/test_a.py::test_xf - known
+XPASS t/test_a.py::test_xp
+SKIPPED [2] t/test_a.py:3: because
+\x1b[31mFAILED\x1b[0m t/test_a.py::\x1b[1mtest_coloured\x1b[0m
+======= 2 failed, 1 passed in 0.07s ========
+"""
+
+
+def test_junit_is_read_with_node_ids_as_pytest_prints_them():
+    session = read_junit(JUNIT)
+    told = {case.node_id: (case.outcome, case.message) for case in session.results.values()}
+    assert told == {
+        "t/test_a.py::test_ok": ("passed", None),
+        "t/test_a.py::TestX::test_bad[a::b]": ("failed", "AssertionError: x"),
+        "t/test_a.py::test_err": ("error", "m"),
+        "t/test_a.py::test_skip": ("skipped", "why"),
+        "t/test_a.py::test_xf": ("xfailed", "known"),
+        "t/test_c.py": ("skipped", "whole"),
+        "unknown::": ("passed", None),
+    }
+    assert session.results["t/test_a.py::test_ok"].duration == 0.25
+    assert session.results["t/test_a.py::TestX::test_bad[a::b]"].traceback == "long <text>"
+    assert [(e.file, e.message) for e in session.collection_errors] == [
+        ("t/test_b.py", "ImportError: no")
+    ]
+
+
+@pytest.mark.parametrize(
+    "xml",
+    [
+        "",
+        "<testsuite",
+        '<!DOCTYPE x [<!ENTITY a "b">]><testsuite>&a;</testsuite>',
+        " " * (JUNIT_LIMIT + 1),
+        "<a>" * 100,
+    ],
+)
+def test_what_is_not_junit_or_declares_a_document_type_is_refused(xml):
+    assert read_junit(xml) is None
+
+
+def test_the_last_short_summary_is_read_and_nothing_before_it():
+    session = read_text(TEXT)
+    assert {c.node_id: c.outcome for c in session.results.values()} == {
+        "t/test_a.py::test_x[a::b]": "passed",
+        "t/test_a.py::test_bad": "failed",
+        "t/test_a.py::test_err": "error",
+        "t/test_a.py::test_xf": "xfailed",
+        "t/test_a.py::test_xp": "xpassed",
+        "t/test_a.py::test_coloured": "failed",
+    }
+    assert session.results["t/test_a.py::test_bad"].message == "AssertionError: x - y"
+    assert [(e.file, e.message) for e in session.collection_errors] == [
+        ("t/test_b.py", "ImportError: no"),
+        ("t/test_c.py", ""),
+    ]
+    assert not session.finished
+
+
+def test_text_without_a_short_summary_tells_nothing():
+    assert read_text("==== 3 passed in 0.01s ====") is None
+
+
+@given(st.text(), st.text())
+def test_no_text_is_too_odd(name, rest):
+    read_text(f"=== short test summary info ===\nFAILED {name} - {rest}\n{rest}")
+    read_junit(f"<testsuite><testcase name='x' file='y'/>{name}</testsuite>")

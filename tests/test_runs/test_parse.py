@@ -1,7 +1,12 @@
+import json
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from agentbench.scoring.evidence import Ending, NodeId, ReportSource
+from agentbench.scoring.evidence import Ending, NodeId, ReportSource, ReportTrust
+from agentbench.test_runs import parse
 from agentbench.test_runs.model import (
     PASSED_AT_ONCE,
     PASSED_PHASES,
@@ -9,7 +14,9 @@ from agentbench.test_runs.model import (
     ReportedSession,
     cases_of,
 )
-from agentbench.test_runs.parse import PytestExit, decide_outcome
+from agentbench.test_runs.parse import PytestExit, ReportFiles, decide_outcome, session_of
+from agentbench.test_runs.report_files import result_as_dict
+from agentbench.test_runs.stream import FORGED
 
 NODE = NodeId("a.py::t")
 
@@ -136,3 +143,233 @@ def test_a_missing_pytest_or_interpreter_is_told_from_a_crash():
     assert outcome(NOTHING, 127) == "spawn"
     assert outcome(NOTHING, 126) == "spawn"
     assert outcome(whole(), 127) == "crash"
+
+
+KINDS = (
+    *("start", "begin", "phase", "subtest", "collected", "collect_error", "collect_skip"),
+    *("collection_finish", "finish", "exit", "changed", "interrupt", "spawn"),
+)
+TRUST = ReportTrust.IN_PROCESS_STREAM
+NODES = ("a.py::t", "a.py::u[x]", "b.py")
+
+
+def result_of(exit_code=0, ending=Ending.EXITED, **files):
+    session = session_of(ReportFiles(**files), "")
+    return parse.result_of(session, PytestExit(ending=ending, exit_code=exit_code))
+
+
+def stream_of(records):
+    lines = [json.dumps({"n": number, **record}) for number, record in enumerate(records)]
+    return "".join(line + "\n" for line in lines)
+
+
+def phase(node_id, when, outcome="passed", **more):
+    return {"kind": "phase", "id": node_id, "when": when, "outcome": outcome, **more}
+
+
+def run_of(*outcomes, exit_code=0):
+    """The records of a whole run whose tests' calls came to these outcomes."""
+    ids = [f"a.py::t{number}" for number in range(len(outcomes))]
+    tests = []
+    for node_id, outcome in zip(ids, outcomes, strict=True):
+        tests.append({"kind": "begin", "id": node_id})
+        tests += [phase(node_id, "setup"), phase(node_id, "call", outcome)]
+        tests.append(phase(node_id, "teardown"))
+    return [
+        {"kind": "start", "pytest": "9", "python": "3"},
+        {"kind": "collected", "ids": ids},
+        {"kind": "collection_finish", "deselected": 0},
+        *tests,
+        {"kind": "finish", "exit": exit_code, "duration": 0.5},
+        {"kind": "exit", "code": exit_code},
+    ]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+words = st.sampled_from(["passed", "failed", "skipped", "rerun", "odd"])
+records = st.fixed_dictionaries(
+    {"kind": st.sampled_from(KINDS)},
+    optional={
+        "id": st.sampled_from(NODES) | json_values,
+        "ids": st.lists(st.sampled_from(NODES)) | json_values,
+        "when": st.sampled_from(["setup", "call", "teardown", "???"]) | json_values,
+        "outcome": words | json_values,
+        "duration": st.floats() | json_values,
+        "file": st.sampled_from(NODES) | json_values,
+        "message": json_values,
+        "xfail": json_values,
+        "exit": st.integers(-9, 9) | json_values,
+        "code": st.integers(-9, 9) | json_values,
+        "names": json_values,
+        "error": json_values,
+        "deselected": json_values,
+    },
+)
+stages = st.fixed_dictionaries(
+    {},
+    optional={
+        "outcome": words,
+        "duration": st.floats(),
+        "crash": json_values,
+        "longrepr": json_values,
+    },
+)
+reports = st.fixed_dictionaries(
+    {},
+    optional={
+        "exitcode": st.integers(0, 5) | json_values,
+        "duration": json_values,
+        "summary": st.fixed_dictionaries(
+            {}, optional={"collected": st.integers(), "deselected": json_values}
+        ),
+        "collectors": st.lists(
+            st.fixed_dictionaries({"outcome": words}, optional={"nodeid": json_values})
+        )
+        | json_values,
+        "tests": st.lists(
+            st.fixed_dictionaries(
+                {"outcome": words, "nodeid": st.sampled_from(NODES) | json_values},
+                optional={"setup": stages, "call": stages | json_values, "teardown": stages},
+            )
+        )
+        | json_values,
+    },
+)
+codes = st.integers(-20, 260)
+endings = st.sampled_from(Ending)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(records | json_values, max_size=12), reports | json_values, codes, endings)
+def test_no_report_is_too_odd_and_counts_always_add_up(lines, report, code, ending):
+    stream = "".join(json.dumps(line) + "\n" for line in lines)
+    result = result_of(code, ending, stream=stream, json_report=json.dumps(report))
+
+    json.dumps(result_as_dict(result), allow_nan=False).encode("utf-8")
+    summary, told = result.summary, [case.outcome for case in result.tests]
+    parts = summary.passed + summary.failed + summary.skipped + summary.xfailed
+    parts += summary.xpassed + summary.unfinished + told.count("error")
+    assert summary.total == parts == len(told)
+    assert summary.errors == told.count("error") + len(result.collection_errors)
+    assert len({case.node_id for case in result.tests}) == len(told)
+    facts = parse.facts_of(result, TRUST)
+    assert facts.passed == told.count("passed")
+    assert facts.failed == told.count("failed") + told.count("error")
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.sampled_from(["passed", "failed", "skipped"]), min_size=1, max_size=4),
+    st.data(),
+)
+def test_losing_or_damaging_lines_never_makes_a_test_pass(outcomes, data):
+    lines = stream_of(run_of(*outcomes)).splitlines(keepends=True)
+    before = result_of(stream="".join(lines))
+    position = data.draw(st.integers(0, len(lines) - 1))
+    torn = lines[position][: len(lines[position]) // 2] + "\n"
+    lines[position] = data.draw(st.sampled_from(["", "\n", "{}\n", torn]))
+    after = result_of(stream="".join(lines))
+
+    assert passed(after) <= passed(before)
+    if after.outcome == "passed":
+        last_record_lost = position == len(lines) - 1
+        assert before.outcome == "passed"
+        assert FORGED in after.internals_changed or last_record_lost
+
+
+def passed(result):
+    return {case.node_id for case in result.tests if case.outcome == "passed"}
+
+
+@pytest.mark.parametrize("outcome", ["failed", "skipped", "rerun"])
+def test_where_the_two_reporters_differ_no_test_gains_by_it(outcome):
+    good, bad = {"outcome": "passed"}, {"outcome": outcome}
+    report = {
+        "exitcode": 0,
+        "tests": [{"nodeid": "a.py::t0", "setup": good, "call": bad, "teardown": good}],
+    }
+    stream = stream_of(run_of("passed"))
+    told = result_of(stream=stream, json_report=json.dumps(report)).tests[0].outcome
+    assert told != "passed" or outcome == "rerun"
+
+    report["tests"][0]["call"] = good
+    stream = stream_of(run_of(outcome))
+    told = result_of(stream=stream, json_report=json.dumps(report)).tests[0].outcome
+    assert told != "passed" or outcome == "rerun"
+
+
+def test_a_test_that_only_one_reporter_saw_stays_as_it_was_told():
+    report = {"exitcode": 0, "tests": [{"nodeid": "other.py::t", "setup": {"outcome": "failed"}}]}
+    result = result_of(stream=stream_of(run_of("passed")), json_report=json.dumps(report))
+    assert passed(result) == {"a.py::t0"}
+    assert result.outcome == "passed"
+
+
+def test_a_report_stands_in_for_a_stream_that_never_started():
+    report = {"exitcode": 5, "summary": {"collected": 0}}
+    result = result_of(5, stream="nonsense\n", json_report=json.dumps(report))
+    assert (result.outcome, result.source) == ("no_tests", "json_report")
+    assert result.internals_changed == (FORGED,)
+
+
+def test_facts_carry_phases_and_what_was_changed():
+    changed = {"kind": "changed", "names": ["_pytest.runner.CallInfo.from_call"]}
+    records = run_of("failed", exit_code=1)
+    records.insert(3, changed)
+    facts = parse.facts_of(result_of(1, stream=stream_of(records)), TRUST)
+
+    assert (facts.outcome, facts.source, facts.complete) == ("failed", "stream", True)
+    assert (facts.collected, facts.passed, facts.failed) == (1, 0, 1)
+    assert facts.internals_changed == ("_pytest.runner.CallInfo.from_call",)
+    (case,) = facts.cases
+    assert (case.node_id, case.outcome, case.phases) == ("a.py::t0", "failed", (1, 1, 1))
+
+
+def test_facts_name_the_files_that_could_not_be_collected():
+    error = {"kind": "collect_error", "file": "b.py", "message": "m"}
+    facts = parse.facts_of(result_of(2, stream=stream_of([run_of()[0], error])), TRUST)
+    assert (facts.outcome, facts.collection_errors) == ("collection_error", ("b.py",))
+
+
+@pytest.mark.parametrize(
+    ("code", "ending", "said"),
+    [
+        (127, Ending.EXITED, "no such interpreter"),
+        (126, Ending.EXITED, "may not be executed"),
+        (None, Ending.LOST, "sandbox was lost"),
+    ],
+)
+def test_a_run_that_never_began_says_why(code, ending, said):
+    result = result_of(code, ending)
+    assert result.outcome == "spawn"
+    assert said in result.spawn_error
+
+
+def test_a_reporters_own_word_on_a_missing_pytest_comes_first():
+    spawn = stream_of([{"kind": "spawn", "error": "ModuleNotFoundError: pytest"}])
+    assert result_of(96, stream=spawn).spawn_error == "ModuleNotFoundError: pytest"
+
+
+def test_the_duration_is_the_sessions_own_or_the_sum_of_its_tests():
+    session = ReportedSession(source=ReportSource.STREAM)
+    session.add(NodeId("a.py::t"), *PASSED_AT_ONCE, duration=1.5)
+    ended = PytestExit(ending=Ending.TIMED_OUT, exit_code=None)
+    assert parse.result_of(session, ended).summary.duration == 1.5
+    session.duration = 2.0
+    assert parse.result_of(session, ended).summary.duration == 2.0
+
+
+def test_a_hundred_thousand_tests_are_read():
+    passed = {"outcome": "passed"}
+    stages = {"setup": passed, "call": passed, "teardown": passed}
+    report = {
+        "exitcode": 0,
+        "summary": {"collected": 100_000},
+        "tests": [{"nodeid": f"a.py::t{number}", **stages} for number in range(100_000)],
+    }
+    result = result_of(json_report=json.dumps(report))
+    assert (result.outcome, result.summary.passed) == ("passed", 100_000)

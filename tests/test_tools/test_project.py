@@ -1,9 +1,11 @@
-from pathlib import PurePosixPath
+import sys
+from pathlib import Path, PurePosixPath
 
 import pytest
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.interface import Command
+from agentbench.tasks.test_command import TestCommand
 from agentbench.test_runs.python_runners import reporter_mounts
 from agentbench.test_tools.arguments import (
     InvalidArgumentsError,
@@ -14,6 +16,7 @@ from agentbench.test_tools.project import (
     check_targets,
     resolve_in_sandbox,
     resolve_on_host,
+    sandbox_project,
 )
 from tests.fakes.local_sandbox import LocalSandbox
 
@@ -82,3 +85,13 @@ def test_a_sandbox_that_cannot_tell_is_lost(tmp_path, plain_python):
 
 def test_an_answer_names_every_path():
     assert ResolvedPaths(paths=("/a",), there=(True,)).paths == ("/a",)
+
+
+def test_a_sandbox_that_is_open_stays_open_from_call_to_call(tmp_path):
+    sandbox = LocalSandbox(tmp_path / "sandbox", Path(sys.executable), reporter_mounts())
+    project = sandbox_project(sandbox, TestCommand(as_module=True), env={"A": "b"}, isolated=True)
+    for _ in range(2):
+        with project.open() as opened:
+            assert opened is sandbox
+    assert (project.root, project.env, project.runs_at_once) == (sandbox.workspace, {"A": "b"}, 1)
+    assert project.mask.text(f"{sandbox.workspace}/a.py {sandbox.results}/x") == "a.py <host>"

@@ -7,17 +7,21 @@ import sys
 from collections import Counter
 from itertools import product
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
 from agentbench.extensions.symbolic.analysis import (
+    AnalysisAim,
+    AnalysisRequest,
     ComparisonEnding,
     ComparisonRequest,
     ComparisonResult,
     ErrorComparison,
     FunctionLocation,
     FunctionPair,
+    analyse,
 )
 from tests.patience import with_growing_limit
 
@@ -116,3 +120,231 @@ def test_there_are_as_many_pairs_as_are_spoken_of() -> None:
     assert kinds == {"equal": 32, "different": 32}
     assert all(set(IN_THE_GATE[module]) <= set(names(module)) for module in CLASSES)
     assert all(set(some) <= set(names(module)) for module, some in BY_CONTRACT.items())
+
+
+def found_in(analysis_sandboxes, code, function="f", aim=AnalysisAim.CHECK, **more):
+    asked = AnalysisRequest(aim=aim, function=function, **{"seconds": 60.0, **more})
+    with analysis_sandboxes.opened(code, cancel=Event()) as opened:
+        return analyse(opened, asked)
+
+
+PLANTED = {
+    "a division": ("def f(x: int):\n    return 10 // (x - 77)\n", "f(77)"),
+    "a string": ("def f(s: str):\n    assert s is not None\n    assert s != 'ab'\n", "f('ab')"),
+    "an optional": ("def f(x: int | None):\n    return x + 1\n", "f(None)"),
+    "a float": ("def f(x: float):\n    return round(x)\n", 'f(float("inf"))'),
+    "an enumeration": (
+        "import enum\nclass E(enum.Enum):\n    A = 1\n    B = 2\n"
+        "def f(e: E):\n    assert e\n    assert e is not E.B\n",
+        "f(E.B)",
+    ),
+    "a dataclass": (
+        "from dataclasses import dataclass\n@dataclass\nclass P:\n    a: int\n    b: str | None\n"
+        "def f(p: P):\n    if p.b is None and p.a == 3: raise KeyError\n",
+        "f(P(3, None))",
+    ),
+    "a keyword": ("def f(x: int, *, y: int = 1):\n    return x // (y - 3)\n", "f(0, y=3)"),
+    "behind a cache": (
+        "import functools\n@functools.lru_cache\ndef f(x: int):\n    if x == 5: raise ValueError\n",
+        "f(5)",
+    ),
+    "what was changed": (
+        'def f(xs: list[int]):\n    """\n    post[]: True\n    """\n    xs.append(1)\n',
+        "f([])",
+    ),
+}
+
+
+IN_OTHER_TESTS = {"a division", "a string", "an optional"}
+"""What methods, the parts of a dataclass and plain inputs show, too."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.soak if name in IN_OTHER_TESTS else ())
+        for name in PLANTED
+    ],
+)
+def test_what_is_planted_is_found_with_the_call_that_shows_it(analysis_sandboxes, name):
+    code, call = PLANTED[name]
+    found = found_in(analysis_sandboxes, code)
+    assert call in [each.call for each in found.findings]
+    assert not found.unconfirmed
+
+
+def test_a_method_and_a_class_method_are_called_as_one_would_write_it(analysis_sandboxes):
+    code = (
+        "class A:\n    def __init__(self, n: int): self.n = n\n"
+        "    def go(self, k: int): return k // self.n\n"
+        "    @classmethod\n    def make(cls, n: int): return 1 // n\n"
+    )
+    assert found_in(analysis_sandboxes, code, "A.go").findings[0].call == "A.go(A(0), 0)"
+    assert found_in(analysis_sandboxes, code, "A.make").findings[0].call == "A.make(0)"
+
+
+def test_exceptions_that_a_docstring_declares_are_none_to_be_found(analysis_sandboxes):
+    code = 'def f(x: int):\n    """Do.\n\n    Raises:\n        ZeroDivisionError: at 0.\n    """\n'
+    found = found_in(analysis_sandboxes, f"{code}    return 1 // x\n")
+    assert found.exhausted
+    assert not found.findings
+    assert "ZeroDivisionError" in found.checked
+
+
+def test_a_precondition_that_nothing_meets_leaves_nothing_verified(analysis_sandboxes):
+    code = 'def f(x: int):\n    """\n    pre: x > 0 and x < 0\n    post: True\n    """\n'
+    found = found_in(analysis_sandboxes, f"{code}    return x\n")
+    assert (found.verified, found.findings) == (0, ())
+
+
+def test_what_is_asserted_at_the_top_is_what_a_function_is_for(analysis_sandboxes):
+    code = "def f(x: int):\n    assert x != 42\n    return 1 // (x - 42)\n"
+    found = found_in(analysis_sandboxes, code)
+    assert (found.findings, found.exhausted, found.paths - found.verified) == ((), True, 1)
+    assert "given x != 42 (asserted at its top)" in found.checked
+
+
+def test_what_is_asserted_later_or_alone_is_held_to(analysis_sandboxes):
+    later = "def f(x: int):\n    assert x < 9\n    x += 1\n    assert x != 5\n"
+    assert [each.call for each in found_in(analysis_sandboxes, later).findings] == ["f(4)"]
+    alone = "def f(x: int):\n    assert x != 5\n"
+    assert [each.call for each in found_in(analysis_sandboxes, alone).findings] == ["f(5)"]
+
+
+def test_what_another_function_asserts_at_its_top_is_no_guard_of_its_caller(analysis_sandboxes):
+    code = "def g(x: int):\n    assert x\n    return x\n"
+    code += "def f(x: int):\n    assert x < 9\n    return g(x)\n"
+    assert [each.call for each in found_in(analysis_sandboxes, code).findings] == ["f(0)"]
+
+
+@pytest.mark.parametrize(
+    ("code", "call"),
+    [
+        ("def f(**named: int):\n    if 'deep' in named: raise KeyError\n", "f(deep=0)"),
+        ("def f(*xs: int):\n    return 1 // (len(xs) - 3)\n", "f(0, 0, 0)"),
+    ],
+    ids=["by name", "by position"],
+)
+def test_functions_that_take_any_number_are_called_with_some(analysis_sandboxes, code, call):
+    assert found_in(analysis_sandboxes, code).findings[0].call == call
+
+
+def test_a_path_that_swallows_the_end_of_its_time_proves_nothing(analysis_sandboxes):
+    code = "def f(x: int):\n    try:\n        while True: x += 1\n"
+    found = found_in(analysis_sandboxes, f"{code}    except BaseException: return 0\n", seconds=1.5)
+    assert found.over
+    assert not found.exhausted
+    assert found.verified == 0
+
+
+def test_parameters_without_types_get_those_that_fit_and_nothing_is_proven(analysis_sandboxes):
+    found = found_in(analysis_sandboxes, "def f(text, sep=','):\n    return text.split(sep)\n")
+    assert {"text": "str", "sep": "str"} in found.assumed
+    assert not found.exhausted
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("def f(x):\n    return x.unheard_of\n", "cannot tell the type of x; annotate it"),
+        ("async def f(): pass\n", "'f' is async"),
+        ("def f():\n    yield 1\n", "'f' is a generator"),
+        ("def f(x: Nowhere): pass\n", "'f': its signature cannot be told"),
+        ("from os.path import join as f\n", "Function 'f' not found in code"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused_by_name(analysis_sandboxes, code, message):
+    found = found_in(analysis_sandboxes, code)
+    assert found.error_type == "ValueError"
+    assert message in found.message
+
+
+def test_what_the_search_reports_and_no_call_bears_out_is_no_finding(analysis_sandboxes):
+    code = (
+        "import os\nME = os.getpid()\ndef f(x: int):\n    if os.getpid() == ME: raise ValueError\n"
+    )
+    found = found_in(analysis_sandboxes, code)
+    assert not found.findings
+    assert found.unconfirmed == ("f(0)",)
+
+
+def test_what_a_model_of_python_may_miss_is_tried_with_plain_inputs(analysis_sandboxes):
+    code = "import sys\n\ndef f(s: str):\n    if sys.intern(s + '') == 'magic': raise KeyError\n"
+    found = found_in(analysis_sandboxes, f"{code}    return hash(s)\n")
+    assert [each.type for each in found.findings] == ["KeyError"]
+    fine = found_in(analysis_sandboxes, "def f(n: int):\n    return n + 1\n")
+    assert fine.exhausted
+    assert fine.tried > 5
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "'a' * n",
+        "sum(range(n))",
+        pytest.param("1 << abs(n)", marks=pytest.mark.soak),
+        pytest.param("list(range(n))", marks=pytest.mark.soak),
+    ],
+)
+def test_plain_inputs_that_need_all_memory_or_all_time_end_no_search(analysis_sandboxes, body):
+    found = found_in(analysis_sandboxes, f"def f(n: int):\n    return len(str({body})) and 1\n")
+    assert found.error_type is None
+    assert "MemoryError" not in {each.type for each in found.findings}
+
+
+def test_a_call_that_fills_pages_is_cut(analysis_sandboxes):
+    code = f"def f(s: str):\n    if s == {'x' * 4000!r}: raise KeyError(s)\n"
+    found = with_growing_limit(  # the search takes all of its time, and plain inputs find it
+        lambda seconds: found_in(analysis_sandboxes, code, seconds=seconds),
+        lambda found: found.findings,
+    )
+    assert found.findings[0].said.endswith("characters)")
+    assert len(found.findings[0].call) < 2000
+
+
+def test_branches_are_shown_with_calls_that_go_there(analysis_sandboxes):
+    code = (
+        "def f(x: int, s: str) -> int:\n    for _ in range(x):\n        break\n"
+        "    match s:\n        case 'a':\n            return 1\n        case _:\n            pass\n"
+        "    try:\n        return 1 // x\n    except ZeroDivisionError:\n        return 0\n"
+    )
+    found = found_in(analysis_sandboxes, code, aim=AnalysisAim.BRANCHES)
+    reached = {(way.kind, way.taken): way for way in found.branches}
+    assert all(way.reachable for way in found.branches)
+    assert reached["case", "matched"].example.startswith("f(")
+    assert reached["except", "caught"].example.startswith("f(0, ")
+    assert found.complexity == 4
+
+
+def test_the_way_that_none_reaches_is_dead_only_when_that_is_proven(analysis_sandboxes):
+    loop = "def f(n: int):\n    while n > 0:\n        n -= 1\n    if n == 4:\n        return 1\n"
+    unknown = found_in(analysis_sandboxes, loop, aim=AnalysisAim.BRANCHES)
+    assert [way.reachable for way in unknown.branches] == [True, True, None, True]
+    assert unknown.dead == ()
+    known = "def f(n: int):\n    if n * n < 0:\n        return 1\n"
+    assert found_in(analysis_sandboxes, known, aim=AnalysisAim.BRANCHES).dead == (3,)
+
+
+def test_a_program_that_must_be_killed_says_how_far_it_was(analysis_sandboxes):
+    code = "def f(x: int):\n    while True:\n        try:\n            while True: pass\n"
+    found = found_in(analysis_sandboxes, f"{code}        except BaseException: pass\n", seconds=0.5)
+    assert found.over
+    assert found.error_type is None
+
+
+def test_an_answer_that_is_forged_is_read_as_strictly_as_any(analysis_sandboxes):
+    forged = '{"found": {"paths": -1, "exhausted": true}}'
+    code = (
+        f"import os\nfor n in range(3, 9):\n    try: os.write(n, b'{forged}\\n')\n"
+        "    except OSError: pass\nos._exit(0)\ndef f(): pass\n"
+    )
+    found = found_in(analysis_sandboxes, code)
+    assert found.error_type == "RuntimeError"
+    assert "the code ended the analysis before it answered" in found.message
+
+
+@pytest.mark.docker
+def test_a_container_does_as_well(analysis_containers):
+    code, call = PLANTED["a dataclass"]
+    found = found_in(analysis_containers, code)
+    assert [each.call for each in found.findings] == [call]

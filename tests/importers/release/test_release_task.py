@@ -1,16 +1,25 @@
 from datetime import UTC, datetime
 
+import pytest
 from msgspec.structs import replace
 from packaging.version import Version
 
+from agentbench.errors import InputError
+from agentbench.importers.release.package_index import parse_requested_releases
 from agentbench.importers.release.release_task import (
     MAX_CHANGELOG,
     ChangelogSection,
     instruction_of,
+    task_id_of,
     without_code,
+    write_release_task,
 )
 from agentbench.tasks.fix_commit import FixCommit
 from agentbench.tasks.git_history import Commit
+from agentbench.tasks.loading import load_task
+from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.task_file import is_task_id
+from tests.importers.release.local_index import NEW, OLD, LocalIndex
 
 COMMIT = Commit(hash="0" * 40, parents=(), date=datetime(2026, 1, 1, tzinfo=UTC), message="x")
 FIX = FixCommit(
@@ -70,3 +79,80 @@ def test_a_very_long_changelog_is_cut_at_a_line():
     text = instruction_of("demo", VERSIONS, [long], [])
     assert len(text) < MAX_CHANGELOG + 1_000
     assert "\n…\n" in text
+
+
+def made(index: LocalIndex, tmp_path, *words):
+    pair = index.client.pair(parse_requested_releases(words or ("demo",)))
+    return write_release_task(pair, index.client, tmp_path / "tasks", None)
+
+
+def test_two_releases_become_a_task_that_loads(index, tmp_path):
+    folder = made(index, tmp_path)
+    task = load_task(folder, mirrors=Mirrors(tmp_path / "mirrors"))
+    assert task.id == "demo-1.1"
+    assert task.problem.title == "demo: from 1.0 to 1.1"
+    assert task.problem.tags == ("release", "demo")
+    assert "`last` gave the last but one" in task.problem.instruction
+    assert (folder / "repo/demo.py").read_text() == OLD["demo.py"]
+
+
+def test_the_solution_holds_the_fix_and_no_new_version(index, tmp_path):
+    patch = (made(index, tmp_path) / "solution.patch").read_text()
+    assert "+    return items[-1]" in patch
+    assert "__version__ = " not in patch.replace(' __version__ = "1.0"', "")
+    assert "PKG-INFO" not in patch
+    assert "CHANGES.md" not in patch
+
+
+def test_the_agent_is_told_nothing_of_the_tests_or_the_fix(index, tmp_path):
+    folder = made(index, tmp_path)
+    assert "items[-1]" not in (folder / "instruction.md").read_text()
+    assert "test_the_last_item" not in (folder / "repo/test_demo.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({**NEW, "test_demo.py": OLD["test_demo.py"]}, "adds or changes no test"),
+        ({**OLD, "PKG-INFO": NEW["PKG-INFO"]}, "changes no file"),
+        ({**OLD, "demo.py": OLD["demo.py"].replace("1.0", "1.2")}, "changes no file"),
+        ({**NEW, "setup.py": "setup(ext_modules=[x])"}, "binary extension"),
+    ],
+    ids=["same-tests", "metadata", "version", "extension"],
+)
+def test_releases_that_make_no_task_are_refused_with_the_reason(index, tmp_path, files, said):
+    index.add("demo", "1.2", files)
+    with pytest.raises(InputError, match=said):
+        made(index, tmp_path, "demo", "1.0", "1.2")
+    assert not (tmp_path / "tasks").exists()
+
+
+def test_a_release_without_tests_is_refused(index, tmp_path):
+    index.add("demo", "1.2", {name: NEW[name] for name in ("PKG-INFO", "demo.py")})
+    with pytest.raises(InputError, match="the newer source distribution holds no tests"):
+        made(index, tmp_path, "demo", "1.0", "1.2")
+
+
+def test_test_paths_are_those_that_are_there_with_the_hidden_tests(index, tmp_path):
+    moved = {name: text for name, text in NEW.items() if name != "test_demo.py"}
+    moved |= {"checks/test_demo.py": NEW["test_demo.py"], "tests/testmore.py": NEW["test_demo.py"]}
+    index.add("demo", "1.2", moved)
+    folder = made(index, tmp_path, "demo", "1.0", "1.2")
+    task = load_task(folder, mirrors=Mirrors(tmp_path / "mirrors"))
+    assert task.problem.test_paths == ("checks/test_demo.py", "tests/testmore.py")
+
+
+def test_where_the_older_release_has_no_tests_the_newer_ones_say_how_they_run(index, tmp_path):
+    index.add("bare", "1.0", {name: OLD[name] for name in ("PKG-INFO", "demo.py")})
+    index.add("bare", "1.1", {**NEW, "test_demo.py": f"import yaml\n{NEW['test_demo.py']}"})
+    folder = made(index, tmp_path, "bare")
+    task = load_task(folder, mirrors=Mirrors(tmp_path / "mirrors"))
+    assert task.problem.test_paths == ("test_demo.py",)
+    assert "pyyaml" in " ".join(task.setup.commands)
+
+
+def test_an_id_is_the_package_and_the_newer_release(index):
+    index.add("demo", "2!1.0.post1", NEW)
+    found = task_id_of(index.client.pair(parse_requested_releases(["demo", "1.1", "2!1.0.post1"])))
+    assert found == "demo-2-1.0.post1"
+    assert is_task_id(found)

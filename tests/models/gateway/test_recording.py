@@ -1,9 +1,22 @@
+import base64
+import json
+from pathlib import Path
+from threading import Thread
+
 import pytest
 
+from agentbench.errors import InputError
 from agentbench.models.formats.registry import ApiRoute
-from agentbench.models.gateway.recording import request_digest
+from agentbench.models.gateway.recording import (
+    RecordedAnswer,
+    RecordingFile,
+    read_recording,
+    request_digest,
+)
 from agentbench.models.gateway.upstream import ProviderRequest
-from agentbench.models.interface import ApiFormat
+from agentbench.models.interface import ApiFormat, ModelErrorKind
+from tests.fakes.scripted_model import Cut, Raw, Reset, Say, ScriptedModel
+from tests.models.gateway.at_the_door import ask, gateway_to, plain_client
 
 
 def digest(
@@ -59,3 +72,88 @@ def test_an_outline_is_the_same_for_other_words() -> None:
 
 def test_the_order_of_fields_makes_no_difference() -> None:
     assert digest("a", x=1, y=2) == digest("a", y=2, x=1)
+
+
+def answer(**more) -> RecordedAnswer:
+    fields = {
+        "lane": "t/1",
+        "words": "w",
+        "outline": "o",
+        "wire": ApiFormat.OPENAI_CHAT,
+        "status": 200,
+    }
+    return RecordedAnswer(**{**fields, **more})
+
+
+def test_what_came_is_there_to_the_byte_and_to_the_chunk(tmp_path: Path) -> None:
+    file = tmp_path / "r"
+    script = [Say("good day"), Raw(b"\xff\x00bytes"), Cut(), Reset()]
+    with (
+        ScriptedModel(script) as model,
+        gateway_to(model, record=file) as gateway,
+        gateway.open_endpoint(budget_usd=1, log=tmp_path / "log", lane="t/1") as door,
+        plain_client(door) as client,
+    ):
+        for _ in script:
+            last = ask(client, ApiFormat.OPENAI_RESPONSES)
+    kept = read_recording(file)
+    assert (kept.head.model, set(kept.head.wires)) == ("gpt-5", set(ApiFormat))
+    whole, raw, cut, reset = kept.answers
+    assert {each.lane for each in kept.answers} == {"t/1"}
+    assert (whole.status, whole.failure) == (200, None)
+    assert json.loads(b"".join(whole.data()))["output"]
+    assert raw.data() == [b"\xff\x00bytes"]
+    assert (cut.status, cut.failure) == (200, ModelErrorKind.CUT_STREAM)
+    assert (reset.status, reset.failure) == (None, ModelErrorKind.CONNECTION)
+    assert last.status_code == 502
+
+
+def test_it_is_gone_on_with_and_written_from_many_threads(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "r"
+    for _ in range(2):
+        file = RecordingFile(path, model="m", wires=tuple(ApiFormat))
+        threads = [Thread(target=add_many, args=(file,)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        file.close()
+    assert len(read_recording(path).answers) == 320
+
+
+def add_many(file: RecordingFile) -> None:
+    for _ in range(20):
+        file.add(answer(chunks=("x" * 5000,)))
+
+
+def test_a_recording_of_another_model_is_not_gone_on_with(tmp_path: Path) -> None:
+    RecordingFile(tmp_path / "r", model="m", wires=tuple(ApiFormat)).close()
+    with pytest.raises(InputError, match="is a recording of m, not of n"):
+        RecordingFile(tmp_path / "r", model="n", wires=tuple(ApiFormat))
+
+
+def test_a_torn_last_line_is_left_out_and_any_other_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    file = RecordingFile(path, model="m", wires=tuple(ApiFormat))
+    file.add(answer())
+    file.close()
+    whole = path.read_text()
+    path.write_text(whole + '{"lane": "t')
+    assert len(read_recording(path).answers) == 1
+    path.write_text(whole + "torn\n" + whole.splitlines()[1] + "\n")
+    with pytest.raises(InputError, match=r"r:3: is not a recorded answer"):
+        read_recording(path)
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"agentbench_recording": 2}', "\x00"])
+def test_another_file_is_no_recording(tmp_path: Path, text: str) -> None:
+    (tmp_path / "r").write_text(text)
+    with pytest.raises(InputError, match="not a recording"):
+        read_recording(tmp_path / "r")
+
+
+def test_every_byte_comes_back() -> None:
+    data = bytes(range(256))
+    coded = answer(chunks=(base64.b64encode(data).decode(),), in_base64=True)
+    assert coded.data() == [data]
+    assert answer(chunks=("é", "")).data() == ["é".encode(), b""]

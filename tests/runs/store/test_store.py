@@ -1,18 +1,26 @@
 """Two processes never make the attempts of one run; a dead one keeps nobody out."""
 
+import json
 import os
 import signal
+import stat
 import subprocess
 import sys
+import threading
 from contextlib import closing
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from agentbench.errors import StorageError, UsageError
+from agentbench.attempt.record import RunId
+from agentbench.errors import InputError, StorageError, UsageError
 from agentbench.runs.options import RunOptions
 from agentbench.runs.start import resume_run, start_run
+from agentbench.runs.store.configuration import RunEnding
 from agentbench.runs.store.reading import read_run
-from agentbench.runs.store.store import is_run_locked, run_lock
+from agentbench.runs.store.store import RunStore, find_run, is_run_locked, new_run_id, run_lock
+from agentbench.tasks.problem import TaskId
+from tests.runs.records import RUN, configuration, failed, resolved
 
 HOLDER = """
 import sys, time
@@ -92,3 +100,266 @@ def test_what_the_one_before_has_done_meanwhile_is_not_done_again(task, provider
     assert len(list(run.attempts())) == 2
     assert list(run.attempts()) == []
     assert len(tuple(read_run(run.store.folder, whole=True).records())) == 2
+
+
+ONE = TaskId("one")
+
+
+@pytest.fixture
+def store(tmp_path):
+    return RunStore.create(tmp_path, configuration())
+
+
+def append(store, record):
+    folder, retry = store.attempt_folder(record.task_id, record.attempt)
+    record = record.model_copy(update={"retry_of": retry or None})
+    store.append(record, folder)
+    return record
+
+
+def test_ids_sort_by_time_whatever_the_zone():
+    east = datetime(2026, 1, 2, 1, 0, tzinfo=timezone(timedelta(hours=9)))
+    assert new_run_id(east).startswith("20260101T160000-")
+    assert new_run_id(east) != new_run_id(east)
+    assert new_run_id(east) < new_run_id(east + timedelta(seconds=1))
+
+
+def test_a_run_is_what_it_was_asked_to_do(store, tmp_path):
+    assert store.folder == tmp_path / RUN
+    assert RunStore.open(store.folder).configuration() == configuration()
+    changed = configuration(ending=RunEnding.FINISHED)
+    store.write_configuration(changed)
+    assert store.configuration() == changed
+    assert [path.name for path in store.folder.iterdir()] == ["run.json"]
+
+
+def test_a_run_is_made_once(store, tmp_path):
+    with pytest.raises(UsageError, match=r"already exists; choose another --run-id"):
+        RunStore.create(tmp_path, configuration())
+    assert store.configuration() == configuration()
+
+
+def test_a_folder_that_cannot_be_written_is_wrong_usage(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="choose another --runs-dir"):
+        RunStore.create(tmp_path / "file", configuration())
+
+
+def test_where_no_run_is_none_is_opened(tmp_path):
+    with pytest.raises(InputError, match=r"no run here; expected a folder with a run\.json"):
+        RunStore.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "run.json: "),
+        ('{"run_id": 3', "run.json: "),
+        ("[" * 100_000, "run.json: "),
+        ('{"schema_version": 99}', "schema_version 99 is of a newer agentbench"),
+        ('{"schema_version": 1}', r"run.json: run_id: Field required; its records can still be"),
+    ],
+)
+def test_a_run_that_cannot_be_read_says_why(store, text, said):
+    (store.folder / "run.json").write_text(text)
+    with pytest.raises(InputError, match=said):
+        store.configuration()
+
+
+def test_a_record_is_on_disk_as_a_line_and_as_a_file(store):
+    record = append(store, resolved())
+    (line,) = (store.folder / "attempts.jsonl").read_text().splitlines()
+    assert type(record).model_validate_json(line) == record
+    own = (store.folder / "attempts/one/1/record.json").read_text()
+    assert type(record).model_validate_json(own) == record
+    assert own.startswith('{\n "schema_version": 1,\n')
+    assert store.folder_of(record) == store.folder / "attempts/one/1"
+
+
+def test_records_come_back_in_their_order(store):
+    written = [append(store, resolved(attempt=number)) for number in (2, 1, 3)]
+    read = read_run(store.folder, whole=True)
+    assert list(read.records()) == written
+    assert read.warnings() == ()
+
+
+def test_a_retry_overwrites_nothing_and_its_record_is_the_latest(store):
+    first = append(store, failed())
+    again = append(store, failed())
+    last = append(store, resolved())
+    assert [record.retry_of for record in (first, again, last)] == [None, 1, 2]
+    names = sorted(path.name for path in (store.folder / "attempts/one").iterdir())
+    assert names == ["1", "1.retry-1", "1.retry-2"]
+    assert store.folder_of(last).name == "1.retry-2"
+    assert store.latest() == (last,)
+    assert tuple(read_run(store.folder, whole=True).records()) == (first, again, last)
+
+
+def test_a_folder_without_a_record_counts_as_a_try(store):
+    store.attempt_folder(ONE, 1)
+    assert append(store, resolved()).retry_of == 1
+
+
+@pytest.mark.parametrize("torn", [b'{"run_id": "x', b"\xff\xfe", b"null", b"[]", b"{}"])
+def test_a_torn_last_line_is_set_aside_and_the_next_is_whole(store, torn):
+    first = append(store, failed(attempt=1))
+    with (store.folder / "attempts.jsonl").open("ab") as target:
+        target.write(torn)
+    read = read_run(store.folder, whole=True)
+    assert tuple(read.records()) == (first,)
+    assert "attempts.jsonl:2: set aside" in read.warnings()[0]
+    second = append(store, resolved(attempt=2))
+    assert tuple(read_run(store.folder, whole=True).records()) == (first, second)
+    assert len(read_run(store.folder).warnings()) == 1
+
+
+def test_a_record_of_a_newer_agentbench_is_refused(store):
+    line = json.loads(resolved().model_dump_json()) | {"schema_version": 2, "new_field": 1}
+    (store.folder / "attempts.jsonl").write_text(json.dumps(line) + "\n")
+    with pytest.raises(InputError, match=r"attempts\.jsonl:1: schema_version 2 is of a newer"):
+        read_run(store.folder, whole=True)
+
+
+def test_a_run_without_records_has_none(store):
+    assert tuple(read_run(store.folder, whole=True).records()) == ()
+
+
+def test_a_line_is_on_the_disk_before_append_returns(store, monkeypatch):
+    synced = []
+    real = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(identity(os.fstat(fd))) or real(fd))
+    append(store, resolved())
+    attempts, task = store.folder / "attempts", store.folder / "attempts" / "one"
+    # The names of the new folders, the record and its name, the line and its name.
+    in_order = [store.folder, attempts, task, task / "1/record.json", task / "1"]
+    in_order += [store.folder / "attempts.jsonl", store.folder]
+    assert synced == [identity(path.stat()) for path in in_order]
+    synced.clear()
+    append(store, resolved(attempt=2))
+    in_order = [task, task / "2/record.json", task / "2", store.folder / "attempts.jsonl"]
+    assert synced == [identity(path.stat()) for path in in_order]
+
+
+def identity(facts: os.stat_result) -> tuple[int, int]:
+    return (facts.st_ino, facts.st_size if stat.S_ISREG(facts.st_mode) else 0)
+
+
+def test_threads_append_whole_lines(store):
+    def write(attempt: int) -> None:
+        for _ in range(5):
+            append(store, resolved(attempt=attempt))
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    read = read_run(store.folder, whole=True)
+    assert len(read.summaries) == 20
+    assert read.warnings() == ()
+    assert len({(record.attempt, record.retry_of) for record in read.summaries}) == 20
+
+
+def test_a_record_judged_again_gets_a_folder_beside_the_first(store):
+    record = append(store, resolved())
+    assert store.rescored_folder(record).name == "1.rescored-1"
+    assert store.rescored_folder(record).name == "1.rescored-2"
+
+
+def test_a_run_is_found_by_path_by_id_and_as_the_last(tmp_path):
+    times = {"zzz": 1, "20260102T120000-abcd": 3, "20260102T130000-abcd": 2}
+    for name, hour in times.items():
+        began = datetime(2026, 1, 2, hour, tzinfo=UTC)
+        RunStore.create(tmp_path, configuration(run_id=RunId(name), started_at=began))
+    assert find_run("zzz", tmp_path) == tmp_path / "zzz"
+    assert find_run(str(tmp_path / "zzz"), tmp_path / "elsewhere") == tmp_path / "zzz"
+    assert find_run("last", tmp_path) == tmp_path / "20260102T120000-abcd"
+    (tmp_path / "20260102T120000-abcd" / "run.json").write_text("torn")
+    assert find_run("last", tmp_path) == tmp_path / "20260102T130000-abcd"
+
+
+def test_a_run_that_proves_a_task_is_found_by_its_id_and_is_never_the_last(tmp_path):
+    RunStore.create(tmp_path, configuration())
+    later = datetime(2099, 1, 1, tzinfo=UTC)
+    proof = configuration(run_id=RunId("validate-x"), started_at=later)
+    RunStore.create(tmp_path / "validation", proof)
+    assert find_run("validate-x", tmp_path) == tmp_path / "validation" / "validate-x"
+    assert find_run("last", tmp_path) == tmp_path / configuration().run_id
+
+
+@pytest.mark.parametrize("name", ["last", "nothing", ""])
+def test_a_run_that_is_not_there_is_said(tmp_path, name):
+    with pytest.raises(InputError, match="no run"):
+        find_run(name, tmp_path)
+
+
+def damaged(path, at: int) -> bytes:
+    """Flip one bit of a file; returns what it was."""
+    content = path.read_bytes()
+    path.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
+    return content
+
+
+def test_any_flipped_bit_in_run_json_is_seen(store):
+    path = store.folder / "run.json"
+    for at in range(path.stat().st_size - 1):
+        content = damaged(path, at)
+        with pytest.raises(InputError, match=r"run\.json: .*its records can still be read"):
+            store.configuration()
+        path.write_bytes(content)
+    assert store.configuration() == configuration()
+
+
+def test_a_damaged_version_is_damage_and_not_a_newer_agentbench(store):
+    append(store, resolved())
+    for path in (store.folder / "run.json", store.folder / "attempts.jsonl"):
+        content = path.read_bytes()
+        at = content.index(b"1", content.index(b"schema_version"))
+        path.write_bytes(content[:at] + b"9" + content[at + 1 :])
+    with pytest.raises(InputError, match="the file was damaged or changed"):
+        store.configuration()
+    assert "set aside: digest: says sha256:" in read_run(store.folder, whole=True).warnings()[0]
+
+
+@pytest.mark.parametrize("at", [0, 1, 40, 400, -1, -2, -50, -90])
+def test_a_line_with_a_flipped_bit_is_taken_from_its_own_file(store, at):
+    records = [append(store, failed(attempt=1)), append(store, resolved(attempt=2))]
+    path = store.folder / "attempts.jsonl"
+    damaged(path, at % path.stat().st_size)
+    read = read_run(store.folder, whole=True)
+    assert sorted(read.records(), key=lambda record: record.attempt) == records
+    assert any("set aside" in warning for warning in read.warnings()) or at == -1
+    assert store.latest() == tuple(read.records())
+
+
+def test_damage_to_both_copies_is_said_and_the_attempt_is_gone(store):
+    append(store, failed())
+    damaged(store.folder / "attempts.jsonl", 100)
+    damaged(store.folder / "attempts/one/1/record.json", 100)
+    read = read_run(store.folder, whole=True)
+    assert tuple(read.records()) == ()
+    assert "attempts.jsonl:1: set aside: digest: says" in read.warnings()[0]
+
+
+def test_what_was_lost_between_file_and_line_is_completed(store):
+    first, second = append(store, failed(attempt=1)), append(store, resolved(attempt=2))
+    path = store.folder / "attempts.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: whole.index(b"\n") + 1])
+    assert tuple(read_run(store.folder, whole=True).records()) == (first, second)
+    (said,) = store.recover()
+    assert said.endswith("attempts/one/2/record.json: its line in attempts.jsonl was lost, and is "
+                         "written again")  # fmt: skip
+    assert path.read_bytes() == whole
+    assert store.recover() == ()
+    assert read_run(store.folder, whole=True).warnings() == ()
+
+
+def test_a_try_that_left_no_record_is_said_until_a_later_one_did(store):
+    folder, _ = store.attempt_folder(ONE, 1)
+    assert store.recover() == (f"{folder}: was interrupted and left no record",)
+    (folder / "record.json").write_text('{"torn')
+    (said,) = store.recover()
+    assert said.startswith(f"{folder}/record.json: Invalid JSON")
+    append(store, resolved())
+    assert store.recover() == ()

@@ -1,9 +1,27 @@
 """What is read out of an engine's answers about itself."""
 
+import gc
+import os
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from threading import Thread
+
 import pytest
 
-from agentbench.sandbox.docker.engine import EngineProduct, read_facts
-from agentbench.sandbox.interface import Promise
+from agentbench.errors import SandboxError, UnavailableError
+from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine, EngineProduct, read_facts
+from agentbench.sandbox.docker.provider import DockerProvider
+from agentbench.sandbox.interface import Command, ImageId, Promise, ReadOnlyMount
+from tests.patience import HANG_SECONDS, with_growing_limit
+from tests.sandbox.conformance_base import LIMITS, sh
+from tests.sandbox.docker_fixtures import engine, foreign_image, import_image
+from tests.sandbox.forwarder import forwarding
+from tests.sandbox.second_engine import SecondEngine, second_engine
 
 INFO = {
     "ServerVersion": "20.10.24",
@@ -59,3 +77,180 @@ def test_what_is_not_said_is_unknown() -> None:
     )
     assert facts.cpus == 1
     assert "no seccomp" in facts.isolation
+
+
+__all__ = ["engine", "foreign_image"]
+
+IMAGE = "agentbench-test/foreign"
+
+
+def test_no_engine_is_unavailable_with_a_remedy(tmp_path: Path) -> None:
+    with pytest.raises(UnavailableError, match="systemctl start docker") as caught:
+        Engine.connect(f"unix://{tmp_path}/no.sock")
+    assert f"{tmp_path}/no.sock" in str(caught.value)
+
+
+def test_an_address_that_is_none_is_unavailable() -> None:
+    with pytest.raises(UnavailableError):
+        Engine.connect("nonsense://x")
+
+
+@pytest.mark.parametrize(
+    ("url", "local"),
+    [("unix:///x", True), ("tcp://10.0.0.1:2376", False), ("ssh://me@there", False)],
+)
+def test_only_a_socket_of_this_machine_is_local(url: str, local: bool) -> None:
+    assert Engine(url).address.is_local is local
+
+
+def test_the_environment_names_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "tcp://10.0.0.1:2376")
+    assert Engine().address.url == "tcp://10.0.0.1:2376"
+
+
+@pytest.mark.docker
+def test_what_is_not_there_is_told_from_a_lost_engine(engine: Engine) -> None:
+    with pytest.raises(DockerNotFoundError, match="find the image no/such"):
+        engine.image("no/such")
+
+
+@pytest.mark.docker
+def test_an_engine_tells_about_itself(engine: Engine) -> None:
+    assert engine.facts.version
+    assert engine.facts.cpus >= 1
+    assert engine.facts.cgroup_version in {"1", "2"}
+
+
+@pytest.fixture
+def second() -> Iterator[SecondEngine]:
+    if os.getuid() != 0 or not shutil.which("dockerd") or not shutil.which("ip"):
+        pytest.skip("a second engine needs root, dockerd and ip")
+    # Not tmp_path: its name is longer than that of a socket may be.
+    with (
+        tempfile.TemporaryDirectory(prefix="ab-", ignore_cleanup_errors=True) as folder,
+        second_engine(Path(folder)) as started,
+    ):
+        yield started
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_an_engine_that_dies_during_a_command_is_an_error_of_the_sandbox(
+    second: SecondEngine, number: signal.Signals
+) -> None:
+    provider = _provider_of(second)
+    command = Command(
+        argv=("sh", "-c", "echo up; sleep 1000"),
+        timeout=timedelta(minutes=5),
+        sink=lambda _stream, _data: second.end(number),
+    )
+    before = time.monotonic()
+    with (
+        pytest.raises(SandboxError, match="does not answer any more"),
+        provider.open(ImageId(IMAGE), limits=LIMITS, network=False) as sandbox,
+    ):
+        sandbox.run(command)
+    assert time.monotonic() - before < HANG_SECONDS  # the command may take 300 s
+
+
+@pytest.mark.docker
+def test_a_frozen_engine_does_not_put_off_the_deadline_for_ever(second: SecondEngine) -> None:
+    provider, frozen = _provider_of(second), []
+
+    def freeze(_stream: object, _data: bytes) -> None:
+        second.freeze()
+        frozen.append(True)
+
+    def run(seconds: float) -> str:
+        argv = ("sh", "-c", "echo up; sleep 1000")
+        command = Command(argv=argv, timeout=timedelta(seconds=seconds), sink=freeze)
+        try:
+            with provider.open(ImageId(IMAGE), limits=LIMITS, network=False) as sandbox:
+                sandbox.run(command)
+        except SandboxError as fault:
+            return str(fault)
+        return ""
+
+    # That a ping is not answered: an ordinary request would be waited for much longer.
+    assert "does not answer any more" in with_growing_limit(run, lambda _said: frozen)
+
+
+@pytest.mark.docker
+def test_files_that_an_engine_does_not_see_are_copied_in(second: SecondEngine) -> None:
+    folder = second.hidden / "folder"
+    folder.mkdir()
+    (folder / "file").write_text("text")
+    mounts = [
+        ReadOnlyMount(name="a", source=second.hidden, shared=True),
+        ReadOnlyMount(name="b", source=folder, shared=True),
+    ]
+    for mount in mounts:  # there, but empty in its eyes; and not there at all
+        provider = _provider_of(second)
+        assert provider.describe()["files"] == "shared"
+        found = _files_at(provider, mount)
+        assert found == ("folder\n" if mount.name == "a" else "file\n")
+        assert provider.describe()["files"] == "copied in"
+
+
+@pytest.mark.docker
+def test_an_engine_that_is_reached_by_tcp_gets_files_copied_in(
+    engine: Engine, foreign_image: str, tmp_path: Path
+) -> None:
+    tmp_path.chmod(0o700)
+    (tmp_path / "file").write_text("text")
+    if not engine.address.is_local:
+        pytest.skip("the engine is elsewhere anyway")
+    path = (engine.address.url or "/var/run/docker.sock").removeprefix("unix://")
+    with forwarding(path) as port:
+        provider = DockerProvider.connect(base_url=f"tcp://127.0.0.1:{port}")
+        mount = ReadOnlyMount(name="a", source=tmp_path)
+        found = _files_at(provider, mount, image=foreign_image)
+    assert found == "file\n"
+
+
+def _files_at(provider: DockerProvider, mount: ReadOnlyMount, image: str = IMAGE) -> str:
+    with provider.open(ImageId(image), limits=LIMITS, network=False, mounts=[mount]) as sandbox:
+        inside = sandbox.mounted(mount.name)
+        assert not sh(sandbox, f"touch {inside}/mine").ok
+        return sh(sandbox, f"ls {inside}").stdout
+
+
+def _provider_of(second: SecondEngine) -> DockerProvider:
+    engine = second.await_engine()
+    import_image(engine, IMAGE)
+    return DockerProvider(engine)
+
+
+def descriptors() -> int:
+    """How many this process holds."""
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+@pytest.mark.docker
+def test_few_connections_are_kept_however_much_is_asked(engine: Engine) -> None:
+    before = descriptors()
+    for number in range(30):
+        with pytest.raises(DockerNotFoundError), engine.api("look") as api:
+            api.inspect_container(f"agentbench-test-none-{number}")
+    assert descriptors() - before <= 8
+
+
+@pytest.mark.docker
+def test_the_connections_of_a_thread_go_with_it(engine: Engine) -> None:
+    def speak() -> None:
+        with engine.api("knock") as api:
+            api.ping()
+
+    def after(threads: int) -> int:
+        for _ in range(threads):
+            thread = Thread(target=speak)
+            thread.start()
+            thread.join()
+        return descriptors()
+
+    gc.disable()  # which would close them some day, too
+    try:
+        before = after(1)
+        assert after(12) <= before
+    finally:
+        gc.enable()
