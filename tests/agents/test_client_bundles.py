@@ -1,6 +1,37 @@
 """The commands that a recipe comes to."""
 
-from agentbench.agents.client_bundles import NODE_VERSION, UV_VERSION, InstallTable
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from datetime import timedelta
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from agentbench.agents.client_bundles import (
+    NODE_VERSION,
+    TOOLS_MOUNT,
+    UV_VERSION,
+    ClientBundles,
+    InstallTable,
+    cached_bundles,
+    remove_bundle,
+)
+from agentbench.errors import UnavailableError
+from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
+from agentbench.sandbox.interface import (
+    ORDINARY_USE,
+    Command,
+    ImageId,
+    Limits,
+    ReadOnlyMount,
+    Sandbox,
+    SandboxUse,
+)
+from tests.e2e import conftest as end_to_end
+from tests.patience import HANG_SECONDS
 
 
 def test_a_recipe_of_commands_is_just_these() -> None:
@@ -43,3 +74,188 @@ def test_names_are_quoted_for_the_shell() -> None:
     lines = InstallTable(npm=("a; touch /tmp/x",), python=("b[c]>=1",)).lines
     assert any("'a; touch /tmp/x'" in line for line in lines)
     assert any("'b[c]>=1'" in line for line in lines)
+
+
+bubblewrap = end_to_end.bubblewrap
+cache_dir = end_to_end.cache_dir
+
+GREETER = InstallTable(
+    commands=("printf '#!/bin/sh\\necho hello from \"$0\"\\n' > greet", "chmod 700 greet"),
+)
+
+
+class CountingProvider:
+    """Bubblewrap, and how often a sandbox was asked of it."""
+
+    name = "bubblewrap"
+
+    def __init__(self, inner: BubblewrapProvider) -> None:
+        self._inner = inner
+        self.opened: list[bool] = []
+        self._lock = threading.Lock()
+
+    def open(
+        self,
+        source: ImageId,
+        *,
+        limits: Limits,
+        network: bool,
+        mounts: Sequence[ReadOnlyMount] = (),
+        cancel: Event | None = None,
+        use: SandboxUse = ORDINARY_USE,
+    ) -> AbstractContextManager[Sandbox]:
+        with self._lock:
+            self.opened.append(network)
+        return self._inner.open(
+            source,
+            limits=limits,
+            network=network,
+            mounts=mounts,
+            cancel=cancel,
+            use=use,
+        )
+
+
+@pytest.fixture(scope="session")
+def image(bubblewrap: BubblewrapProvider) -> ImageId:
+    return bubblewrap.resolve_image(None)
+
+
+@pytest.fixture
+def provider(bubblewrap: BubblewrapProvider) -> CountingProvider:
+    return CountingProvider(bubblewrap)
+
+
+def run(provider, image: ImageId, mount: ReadOnlyMount, line: str):
+    with provider.open(image, limits=Limits(), network=False, mounts=[mount]) as sandbox:
+        tools = sandbox.mounted(TOOLS_MOUNT)
+        argv = ("sh", "-c", line.replace("{tools}", str(tools)))
+        return sandbox.run(Command(argv=argv, timeout=timedelta(seconds=HANG_SECONDS)))
+
+
+def test_what_was_installed_runs_in_a_sandbox_without_a_network(tmp_path, provider, image) -> None:
+    mount = ClientBundles(tmp_path, provider).ready("greeter", GREETER, image)
+    result = run(provider, image, mount, "{tools}/greet")
+    assert result.ok
+    assert result.stdout.startswith("hello from ")
+    assert provider.opened == [True, False]
+
+
+def test_it_cannot_be_changed_from_within(tmp_path, provider, image) -> None:
+    mount = ClientBundles(tmp_path, provider).ready("greeter", GREETER, image)
+    assert not run(provider, image, mount, "echo x >> {tools}/greet").ok
+    assert not run(provider, image, mount, "touch {tools}/new").ok
+
+
+def test_it_is_installed_once_also_by_another_process(tmp_path, provider, image) -> None:
+    first = ClientBundles(tmp_path, provider).ready("greeter", GREETER, image)
+    assert ClientBundles(tmp_path, provider).ready("greeter", GREETER, image) == first
+    assert provider.opened == [True]
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_it_is_installed_once_by_many_at_a_time(tmp_path, provider, image, shared) -> None:
+    one = ClientBundles(tmp_path, provider)
+    boxes = [one if shared else ClientBundles(tmp_path, provider) for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        mounts = list(pool.map(lambda box: box.ready("greeter", GREETER, image), boxes))
+    assert len({mount.source for mount in mounts}) == 1
+    assert provider.opened == [True]
+
+
+def test_another_recipe_or_image_is_another_toolbox(tmp_path, provider, image) -> None:
+    boxes = ClientBundles(tmp_path, provider)
+    other = InstallTable(commands=("touch other",))
+    assert (
+        boxes.ready("greeter", GREETER, image).source != boxes.ready("greeter", other, image).source
+    )
+
+
+def test_a_command_that_fails_is_named_with_its_last_lines(tmp_path, provider, image) -> None:
+    line = "for n in $(seq 30); do echo line $n >&2; done; exit 3"
+    install = InstallTable(commands=("true", line, "touch never"))
+    with pytest.raises(UnavailableError) as caught:
+        ClientBundles(tmp_path, provider).ready("broken", install, image)
+    said = str(caught.value)
+    assert "broken cannot be installed" in said
+    assert line in said
+    assert "exit code 3" in said
+    assert "line 30" in said
+    assert "line 3\n" not in said
+    assert cached_bundles(tmp_path) == []
+
+
+def test_what_may_not_be_kept_is_said_so(tmp_path, provider, image) -> None:
+    install = InstallTable(commands=("mkfifo pipe",))
+    with pytest.raises(UnavailableError, match="'pipe' is a device or a pipe"):
+        ClientBundles(tmp_path, provider).ready("pipes", install, image)
+    assert cached_bundles(tmp_path) == []
+
+
+def test_what_a_killed_maker_left_is_made_again(tmp_path, provider, image) -> None:
+    boxes = ClientBundles(tmp_path, provider)
+    folder = boxes.ready("greeter", GREETER, image).source.parent
+    torn = folder.rename(folder.with_name(folder.name + ".new"))
+    (torn / "toolbox.json").unlink()
+    assert [each.folder for each in cached_bundles(tmp_path)] == [torn]
+    mount = boxes.ready("greeter", GREETER, image)
+    assert run(provider, image, mount, "{tools}/greet").ok
+    assert [each.folder for each in cached_bundles(tmp_path)] == [folder]
+
+
+@pytest.mark.parametrize("name", ["toolbox.json", "tools/greet"])
+def test_one_that_was_damaged_on_disk_is_installed_again(
+    tmp_path, provider, image, caplog, name
+) -> None:
+    folder = ClientBundles(tmp_path, provider).ready("greeter", GREETER, image).source.parent
+    content = bytearray((folder / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (folder / name).write_bytes(content)
+    mount = ClientBundles(tmp_path, provider).ready("greeter", GREETER, image)
+    assert "was damaged on disk; it is installed again" in caplog.text
+    assert run(provider, image, mount, "{tools}/greet").stdout.startswith("hello from ")
+
+
+def test_a_line_tells_what_is_installed_and_what_it_came_to(tmp_path, provider, image) -> None:
+    said: list[str] = []
+    boxes = ClientBundles(tmp_path, provider, say=said.append)
+    boxes.ready("greeter", GREETER, image)
+    boxes.ready("greeter", GREETER, image)
+    assert len(said) == 2
+    assert said[0] == "installing greeter …"
+    assert said[1].startswith("installed greeter: 0 MiB in ")
+
+
+def test_kept_ones_are_listed_with_their_size_and_can_be_discarded(
+    tmp_path, provider, image
+) -> None:
+    ClientBundles(tmp_path, provider).ready("greeter", GREETER, image)
+    (kept,) = cached_bundles(tmp_path)
+    assert kept.folder.name.startswith("greeter-")
+    assert kept.size_bytes > 0
+    assert not kept.in_use
+    assert remove_bundle(kept.folder)
+    assert cached_bundles(tmp_path) == []
+
+
+def test_one_that_is_in_use_is_not_discarded(tmp_path, provider, image) -> None:
+    boxes = ClientBundles(tmp_path, provider)
+    boxes.ready("greeter", GREETER, image)
+    (kept,) = cached_bundles(tmp_path)
+    assert kept.in_use
+    assert not remove_bundle(kept.folder)
+    assert cached_bundles(tmp_path) == [kept]
+    del boxes
+    assert remove_bundle(kept.folder)
+
+
+def test_one_that_was_discarded_is_made_again(tmp_path, provider, image) -> None:
+    ClientBundles(tmp_path, provider).ready("greeter", GREETER, image)
+    (kept,) = cached_bundles(tmp_path)
+    assert remove_bundle(kept.folder)
+    mount = ClientBundles(tmp_path, provider).ready("greeter", GREETER, image)
+    assert run(provider, image, mount, "{tools}/greet").ok
+
+
+def test_no_toolboxes_are_no_fault(tmp_path: Path) -> None:
+    assert cached_bundles(tmp_path / "nowhere") == []

@@ -1,8 +1,8 @@
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 
-from agentbench.attempt.resources import LiveStatus
+from agentbench.attempt.resources import LiveStatus, RunResources
 from agentbench.tasks.problem import TaskId
 from agentbench.taxonomy import StageName
 
@@ -56,3 +56,10 @@ def test_threads_may_come_and_go_while_somebody_looks():
     for thread in threads:
         thread.join()
     assert board.running() == ()
+
+
+def test_unless_told_otherwise_nothing_holds_attempts_back(workshop):
+    made: RunResources = workshop(cancel=Event())
+    made.breaker.suspect()
+    made.breaker.require()
+    assert made.settings.attempt_timeout is None

@@ -3,9 +3,11 @@ import os
 
 import pytest
 
-from agentbench.audit.run_facts import UnreadableRunFileError, is_run, open_run
+from agentbench.audit.run_facts import UnreadableRunFileError, is_run, open_run, read_attempt
 from agentbench.errors import InputError
 from agentbench.runs.store.store import RunStore
+from tests.audit.conftest import attempt_of
+from tests.e2e.small_task import BUGGY
 from tests.runs.records import configuration, resolved
 
 
@@ -114,3 +116,22 @@ def test_files_are_read_with_care(folder, relative, why):
     (folder / "large").write_bytes(b"x" * 101)
     with pytest.raises(UnreadableRunFileError, match=why):
         open_run(folder).read(relative, limit=100)
+
+
+def test_an_attempt_is_read_with_its_files_and_task(run_folder):
+    facts = attempt_of(run_folder)
+    assert [file.path for file in facts.patch] == ["basket.py"]
+    assert facts.raw_patch == facts.patch
+    assert facts.before("basket.py") == BUGGY.encode()
+    assert facts.before("none.py") is None
+    assert "stdout" in facts.log
+    assert facts.read("final.json").startswith(b"{")
+
+
+def test_without_task_or_files_there_is_less(run_folder):
+    for path in run_folder.glob("attempts/small/1/**/*"):
+        if path.is_file():
+            path.unlink()
+    run = open_run(run_folder)
+    facts = read_attempt(run, run.latest[0], None)
+    assert (facts.patch, facts.log, facts.before("basket.py")) == ((), "", None)

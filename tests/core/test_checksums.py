@@ -1,13 +1,26 @@
 import hashlib
 import json
+import os
 import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from agentbench.core.checksums import ChecksummedDocument, has_checksum, sources_checksum
+from agentbench.core import checksums
+from agentbench.core.checksums import (
+    ChecksummedDocument,
+    has_checksum,
+    is_undamaged,
+    sources_checksum,
+    tree_checksum,
+)
+from tests.counted_calls import calls_of
 
 
 class Note(ChecksummedDocument):
@@ -100,3 +113,160 @@ def test_the_checksum_of_sources_changes_with_their_names_and_contents(tmp_path)
     others += ({"a.py": "x = 1\n", "b/d.py": "y = 2\n"},)
     found = [checksum(f"other{number}", files) for number, files in enumerate(others)]
     assert len({first, *found}) == 4
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    root = tmp_path / "tree"
+    (root / "sub" / "empty").mkdir(parents=True)
+    (root / "file").write_bytes(b"content" * 1000)
+    (root / "sub" / os.fsdecode(b"\xff\n")).write_bytes(b"odd")
+    (root / "sub" / "link").symlink_to("../file")
+    return root
+
+
+CHANGES = {
+    "a bit": lambda root: (root / "file").write_bytes(b"content" * 999 + b"contenu"),
+    "a cut": lambda root: os.truncate(root / "file", 5),
+    "another name": lambda root: (root / "file").rename(root / "elif"),
+    "a missing file": lambda root: (root / "file").unlink(),
+    "a missing folder": lambda root: (root / "sub" / "empty").rmdir(),
+    "one more file": lambda root: (root / "sub" / "empty" / "new").touch(),
+    "a mode": lambda root: (root / "file").chmod(0o755),
+    "a folder's mode": lambda root: (root / "sub").chmod(0o711),
+    "a link": lambda root: relink(root / "sub" / "link", "../elif"),
+    "a link for a file": lambda root: relink(root / "file", "sub/link"),
+    "a pipe for a file": lambda root: ((root / "file").unlink(), os.mkfifo(root / "file")),
+}
+
+
+def relink(path: Path, leads_to: str) -> None:
+    path.unlink()
+    path.symlink_to(leads_to)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_every_change_that_matters_is_seen(tree: Path, change: str) -> None:
+    (tree / "file").chmod(0o644)
+    before = tree_checksum(tree)
+    CHANGES[change](tree)
+    assert tree_checksum(tree) != before
+    assert not is_undamaged(tree, before)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_an_owner_is_seen(tree: Path) -> None:
+    before = tree_checksum(tree)
+    os.chown(tree / "file", 1234, -1)
+    assert tree_checksum(tree) != before
+
+
+def test_times_and_the_place_do_not_matter(tree: Path, tmp_path: Path) -> None:
+    before = tree_checksum(tree)
+    os.utime(tree / "file", (1, 1))
+    moved = tree.rename(tmp_path / "moved")
+    assert tree_checksum(moved) == before
+    assert is_undamaged(moved, before)
+
+
+def test_what_is_left_out_may_change(tree: Path) -> None:
+    before = tree_checksum(tree, without={"file"})
+    (tree / "file").unlink()
+    assert tree_checksum(tree, without={"file"}) == before
+    (tree / "sub" / "file").touch()
+    assert tree_checksum(tree, without={"file"}) != before
+
+
+def test_names_at_the_border_of_two_entries_are_told_apart(tmp_path: Path) -> None:
+    for name, files in (("one", ("ab", "c")), ("two", ("a", "bc"))):
+        (tmp_path / name).mkdir()
+        for file in files:
+            (tmp_path / name / file).write_bytes(b"")
+    assert tree_checksum(tmp_path / "one") != tree_checksum(tmp_path / "two")
+
+
+def test_locked_files_are_read_and_stay_locked(tree: Path) -> None:
+    before = tree_checksum(tree)
+    for path in (tree / "file", tree / "sub"):
+        path.chmod(0o000)
+    locked = tree_checksum(tree)  # root needs no key; for others it was unlocked for the while
+    assert locked not in {before, tree_checksum(tree / "sub")}
+    assert (tree / "file").stat().st_mode & 0o777 == 0
+    assert (tree / "sub").stat().st_mode & 0o777 == 0
+    for path in (tree / "file", tree / "sub"):
+        path.chmod(0o700)
+
+
+def test_a_tree_is_looked_at_once_by_each_process(tree: Path) -> None:
+    seal = tree_checksum(tree)
+    assert is_undamaged(tree, seal)
+    os.truncate(tree / "file", 1)
+    assert is_undamaged(tree, seal), "it was whole when this process first asked"
+    assert not is_undamaged(tree, tree_checksum(tree.parent))
+    code = (
+        "import sys; from pathlib import Path; from agentbench.core.checksums import is_undamaged; "
+    )
+    code += "sys.exit(is_undamaged(Path(sys.argv[1]), sys.argv[2]))"
+    assert subprocess.run([sys.executable, "-c", code, tree, seal], check=False).returncode == 0
+
+
+@pytest.fixture
+def noted(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """Checks the tree as a new process would; returns the number of files that were read."""
+    seal, memo = tree_checksum(tree), tmp_path / "memo"
+    memo.touch()
+    reads = calls_of(monkeypatch, os, "read")
+
+    def check() -> int:
+        checksums._verified.clear()
+        reads.clear()
+        assert is_undamaged(tree, seal, memo=memo)
+        return len(reads)
+
+    return check
+
+
+def test_the_content_of_a_tree_is_read_by_the_first_process(noted: Callable[[], int]) -> None:
+    assert noted() > 0
+    assert noted() == 0
+
+
+def test_content_that_changed_is_read_again_whatever_its_times_say(
+    tree: Path, noted: Callable[[], int]
+) -> None:
+    noted()
+    file = tree / "file"
+    before, content = file.stat(), file.read_bytes()
+    file.write_bytes(bytes(len(content)))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(AssertionError):
+        noted()
+    file.write_bytes(content)
+    assert noted() > 0
+    assert noted() == 0
+
+
+def test_the_content_of_a_tree_is_read_again_after_a_restart(
+    noted: Callable[[], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted()
+    (tmp_path / "boot").write_text("another")
+    monkeypatch.setattr(checksums, "_BOOT_ID", tmp_path / "boot")
+    assert noted() > 0
+
+
+def test_a_tree_that_is_gone_is_not_whole(tmp_path: Path) -> None:
+    assert not is_undamaged(tmp_path / "none", "blake2b:0")
+
+
+def test_each_file_is_opened_once_and_read_in_one_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(500):
+        folder = tmp_path / str(number % 50)
+        folder.mkdir(exist_ok=True)
+        (folder / str(number)).write_bytes(b"x" * 10_000)
+    opened, listed, read = (calls_of(monkeypatch, os, name) for name in ("open", "scandir", "read"))
+    tree_checksum(tmp_path)
+    assert (len(opened), len(listed)) == (500 + 51, 51)
+    assert len(read) == 2 * 500  # the second time there is no more

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from agentbench.core import extras
-from agentbench.core.extras import DISTRIBUTION, install_command
+from agentbench.core.extras import DISTRIBUTION, Extra, install_command, is_installed, require
+from agentbench.errors import UsageError
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -129,3 +130,22 @@ def test_a_package_that_was_put_on_the_path_is_installed_from_its_repository(mon
 
     monkeypatch.setattr(extras, "distribution", missing)
     assert str(ROOT) in install_command("mcp")
+
+
+EXTRAS = [value for value in vars(extras).values() if isinstance(value, Extra)]
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_what_is_installed_is_there(extra):
+    assert is_installed(extra)
+    require("this", extra)
+
+
+def test_what_is_missing_is_named_with_what_to_install():
+    extra = Extra("report", ("scipy", "no_such_library"))
+    assert not is_installed(extra)
+    with pytest.raises(UsageError) as told:
+        require("agentbench compare", extra)
+    assert str(told.value) == (
+        "agentbench compare needs no_such_library, found none: " + install_command("report")
+    )

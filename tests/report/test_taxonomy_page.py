@@ -1,12 +1,14 @@
 """The page is what the enum says, the committed file is the page, and `explain` agrees."""
 
 import doctest
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from agentbench import scoring
 from agentbench.report.taxonomy_page import explain_exit_code, explain_reason, render_taxonomy_page
 from agentbench.scoring import FailureReason, StageName
 
@@ -148,3 +150,40 @@ def test_an_exit_code_is_explained_for_one_stage():
 def test_an_unknown_stage_is_refused():
     with pytest.raises(ValueError, match="'tests' is not a stage"):
         explain_exit_code(1, "tests")
+
+
+PAGE = render_taxonomy_page()
+NO_REASONS = {"FAIL_TO_PASS", "PASS_TO_PASS"}
+
+
+def section(title):
+    """The text below a heading, up to the next one."""
+    return PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def test_each_code_in_the_prose_is_one():
+    found = {*re.findall(r"\b[A-Z]+(?:_[A-Z]+)+\b", PAGE), *re.findall(r"`([A-Z]+)`", PAGE)}
+    assert found - NO_REASONS <= set(FailureReason.__members__)
+
+
+def test_each_stage_in_code_type_is_one():
+    text = section("Exit code mappings").partition("### From a stage")[2] + section("Faults")
+    lower = set(re.findall(r"`([a-z]+_[a-z]+)`", text))
+    assert lower <= set(StageName)
+    assert {"agent_run", "final_test"} <= lower
+
+
+def test_each_function_named_in_the_overview_is_public():
+    called = set(re.findall(r"`(\w+)\(", section("Overview")))
+    assert called == {"classify", "judge"}
+    assert called <= set(scoring.__all__)
+
+
+def test_there_are_six_decisions_each_with_its_reason():
+    numbered = re.findall(r"^(\d)\. \*\*", section("Decisions"), re.MULTILINE)
+    assert numbered == list("123456")
+    assert section("Decisions").count("*Reason:*") == 6
+
+
+def test_the_prose_names_no_machine_and_no_host():
+    assert not re.search(r"https?://|/home/|/root", PAGE)

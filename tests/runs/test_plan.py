@@ -1,7 +1,9 @@
 import itertools
+from math import inf
 
-from agentbench.runs.plan import Plan, in_order
+from agentbench.runs.plan import AttemptDurations, Plan, in_order, remaining_attempts
 from agentbench.tasks.task import RepoSource
+from tests.runs.records import failed, interrupted, lost, resolved
 
 
 def named(task, name: str, *, url: str | None = None, timeout: float = 60.0):
@@ -80,3 +82,92 @@ def test_a_seed_shuffles_whatever_is_known(task):
     shuffled = order(tasks, {"a": 1.0}, seed=7)
     assert shuffled == order(tasks, seed=7) != order(tasks)
     assert sorted(shuffled) == list("abcdefgh")
+
+
+def durations(folder, **more) -> AttemptDurations:
+    given = {"agent": "noop", "model": None, "provider": "process", **more}
+    return AttemptDurations(folder, **given)
+
+
+def took(seconds: float, record=None):
+    record = resolved() if record is None else record
+    return record.model_copy(
+        update={"timing": record.timing.model_copy(update={"total_s": seconds})}
+    )
+
+
+def other(task):
+    return task.model_copy(update={"digest": "another"})
+
+
+def test_the_last_duration_of_a_task_is_known(tmp_path, task):
+    mine = task.model_copy(update={"digest": "d"})
+    assert durations(tmp_path).known([mine]) == {}
+    durations(tmp_path).note(took(3.0))
+    durations(tmp_path).note(took(2.0, failed()))
+    assert durations(tmp_path).known([mine, other(task)]) == {task.id: 2.0}
+
+
+def test_another_agent_model_or_back_end_is_another_matter(tmp_path, task):
+    mine = task.model_copy(update={"digest": "d"})
+    durations(tmp_path).note(took(3.0))
+    for more in ({"agent": "oracle"}, {"model": "openai/x"}, {"provider": "docker"}):
+        assert durations(tmp_path, **more).known([mine]) == {}
+
+
+def test_what_the_infrastructure_cut_short_says_nothing(tmp_path, task):
+    durations(tmp_path).note(took(0.1, lost()))
+    assert durations(tmp_path).known([task.model_copy(update={"digest": "d"})]) == {}
+
+
+def test_damaged_lines_are_passed_over(tmp_path, task):
+    mine = task.model_copy(update={"digest": "d"})
+    durations(tmp_path).note(took(3.0))
+    with (tmp_path / "durations.jsonl").open("ab") as file:
+        file.write(b'{"key": "torn\n\x00\xff\n{}\n')
+    assert durations(tmp_path).known([mine]) == {task.id: 3.0}
+
+
+def test_a_folder_that_cannot_be_written_is_no_reason_to_stop(tmp_path, task):
+    away = tmp_path / "away"
+    durations(away).note(took(3.0))
+    assert durations(away).known([task]) == {}
+
+
+def test_old_lines_are_dropped_when_they_are_many(tmp_path, task):
+    mine = task.model_copy(update={"digest": "d"})
+    durations(tmp_path).note(took(3.0))
+    path = tmp_path / "durations.jsonl"
+    path.write_bytes(path.read_bytes() * 10_003)
+    assert durations(tmp_path).known([mine]) == {task.id: 3.0}
+    assert len(path.read_bytes().splitlines()) == 1
+
+
+def left(task, *tries, retries=2) -> list[int]:
+    named = [each.model_copy(update={"task_id": task.id}) for each in tries]
+    return [item.attempt for item in remaining_attempts(Plan([task], 2), named, retries=retries)]
+
+
+def test_what_has_a_verdict_is_done(task):
+    assert left(task) == [1, 2]
+    assert left(task, failed(attempt=1), resolved(attempt=2)) == []
+
+
+def test_what_ctrl_c_cut_off_is_not(task):
+    assert left(task, interrupted(attempt=1), failed(attempt=2)) == [1]
+
+
+def test_what_was_made_again_since_is_done(task):
+    assert left(task, interrupted(attempt=1), failed(attempt=1), failed(attempt=2)) == []
+
+
+def test_what_the_infrastructure_failed_has_its_retries_left(task):
+    tries = [lost(attempt=1)]
+    assert left(task, *tries, failed(attempt=2)) == [1]
+    assert left(task, *tries * 2, failed(attempt=2)) == [1]
+    assert left(task, *tries * 3, failed(attempt=2)) == []
+    assert left(task, *tries, failed(attempt=2), retries=0) == []
+
+
+def test_with_retries_without_end_it_is_never_done(task):
+    assert left(task, *[lost(attempt=1)] * 50, failed(attempt=2), retries=inf) == [1]

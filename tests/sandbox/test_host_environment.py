@@ -1,10 +1,19 @@
 import os
 import pwd
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from agentbench.sandbox.host_environment import can_reach, sandbox_user
+from agentbench.sandbox.host_environment import (
+    ca_bundle,
+    ca_variables,
+    can_reach,
+    forwarded_settings,
+    host_python,
+    install_pytest,
+    sandbox_user,
+)
 from agentbench.sandbox.trees import FileOwner
 
 
@@ -23,3 +32,130 @@ def test_a_path_below_a_closed_folder_is_out_of_reach(tmp_path: Path) -> None:
     assert not can_reach(other, tmp_path / "closed" / "tool")
     assert can_reach(other, Path("/usr/bin/env"))
     assert not can_reach(other, Path("/no/such/thing"))
+
+
+INDEX = "https://packages.example/index"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("UV_DEFAULT_INDEX", INDEX),
+        ("UV_INDEX", f"{INDEX} https://other.example/index"),
+        ("PIP_FIND_LINKS", "https://packages.example/wheels/"),
+        ("npm_config_registry", "https://npm.example/"),
+        ("NPM_CONFIG_REGISTRY", "https://npm.example/"),
+        ("HTTPS_PROXY", "proxy.example:3128"),
+        ("http_proxy", "http://proxy.example:3128"),
+        ("NO_PROXY", "localhost,.example"),
+    ],
+)
+def test_addresses_without_credentials_are_forwarded(name: str, value: str) -> None:
+    assert forwarded_settings({name: value}) == {name: value}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "https://user:secret@packages.example/index",
+        "https://token@packages.example/index",
+        "user:secret@proxy.example:3128",
+        f"{INDEX} https://user:secret@other.example/index",
+        "http://localhost:3141/index",
+        "http://127.0.0.1:3141/index",
+        "http://[broken",
+        "/home/me/wheels",
+        "file:///home/me/wheels",
+        "",
+    ],
+)
+def test_credentials_and_this_machines_loopback_stay_out(value: str) -> None:
+    names = ("PIP_INDEX_URL", "HTTP_PROXY", "PIP_FIND_LINKS", "UV_INDEX", "npm_config_registry")
+    assert forwarded_settings(dict.fromkeys(names, value)) == {}
+
+
+def test_uv_is_told_what_pip_is_told() -> None:
+    extra = "https://other.example/index"
+    found = forwarded_settings({"PIP_INDEX_URL": INDEX, "PIP_EXTRA_INDEX_URL": extra})
+    assert found["PIP_INDEX_URL"] == found["UV_DEFAULT_INDEX"] == INDEX
+    assert found["PIP_EXTRA_INDEX_URL"] == found["UV_INDEX"] == extra
+
+
+def test_what_uv_has_been_told_itself_stays() -> None:
+    own = "https://own.example/index"
+    found = forwarded_settings({"PIP_INDEX_URL": INDEX, "UV_INDEX_URL": own})
+    assert found == {"PIP_INDEX_URL": INDEX, "UV_INDEX_URL": own}
+
+
+def test_an_address_with_credentials_reaches_uv_by_no_way() -> None:
+    assert (
+        forwarded_settings({"PIP_EXTRA_INDEX_URL": "https://user:secret@packages.example/index"})
+        == {}
+    )
+
+
+@pytest.mark.parametrize("variable", ["HOME", "NPM_CONFIG_USERCONFIG", "npm_config_userconfig"])
+def test_the_registry_of_the_users_npmrc_is_forwarded_and_its_token_is_not(
+    tmp_path: Path, variable: str
+) -> None:
+    npmrc = tmp_path / ".npmrc"
+    npmrc.write_text("//npm.example/:_authToken=secret\nregistry = https://npm.example/\n")
+    value = str(tmp_path if variable == "HOME" else npmrc)
+    assert forwarded_settings({variable: value}) == {"npm_config_registry": "https://npm.example/"}
+
+
+def test_a_registry_with_credentials_stays_out_of_an_npmrc_too(tmp_path: Path) -> None:
+    (tmp_path / ".npmrc").write_text("registry=https://user:secret@npm.example/\n")
+    assert forwarded_settings({"HOME": str(tmp_path)}) == {}
+
+
+def test_the_environment_outranks_the_npmrc(tmp_path: Path) -> None:
+    (tmp_path / ".npmrc").write_text("registry=https://file.example/\n")
+    env = {"HOME": str(tmp_path), "npm_config_registry": "https://npm.example/"}
+    assert forwarded_settings(env) == {"npm_config_registry": "https://npm.example/"}
+
+
+def test_nothing_else_is_forwarded() -> None:
+    assert (
+        forwarded_settings({"OPENAI_API_KEY": "secret", "HOME": "/home/me", "PATH": "/bin"}) == {}
+    )
+
+
+def test_the_bundle_that_the_environment_names_comes_first(tmp_path: Path) -> None:
+    bundle = tmp_path / "ca.pem"
+    bundle.write_text("")
+    assert ca_bundle({"SSL_CERT_FILE": str(bundle)}) == bundle
+
+
+def test_a_bundle_that_is_not_there_is_passed_over(tmp_path: Path) -> None:
+    missing = tmp_path / "ca.pem"
+    assert ca_bundle({"SSL_CERT_FILE": str(missing)}) != missing
+
+
+def test_python_pip_git_curl_and_node_are_all_told() -> None:
+    names = {"SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"}
+    names |= {"NODE_EXTRA_CA_CERTS"}
+    assert ca_variables("/x") == dict.fromkeys(names, "/x")
+
+
+def test_the_interpreter_is_outside_any_environment() -> None:
+    python = host_python()
+    ask = "import sys; print(sys.prefix == sys.base_prefix, sys.version.split()[0])"
+    argv = (str(python.executable), "-I", "-c", ask)
+    said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    assert said == f"True {python.full_version}\n"
+    assert python.image_name == f"agentbench/python:{python.version}"
+
+
+def test_pytest_and_a_missing_pip_are_installed_without_a_network(tmp_path: Path) -> None:
+    python = host_python()
+    make = (str(python.executable), "-I", "-m", "venv", "--without-pip", str(tmp_path))
+    subprocess.run(make, check=True)
+    made = install_pytest(tmp_path, sandbox_path=tmp_path)
+    argv = (str(tmp_path / "bin" / "pytest"), "--version")
+    said = subprocess.run(argv, capture_output=True, text=True, check=True, env={})
+    assert said.stdout == f"pytest {pytest.__version__}\n"
+    argv = (str(tmp_path / "bin" / "pip"), "--version")
+    assert subprocess.run(argv, capture_output=True, check=True, env={}).stdout.startswith(b"pip ")
+    installed = [path for path in tmp_path.rglob("*") if "_pytest" in path.parts]
+    assert {path for path in installed if path.suffix == ".py"} <= set(made)

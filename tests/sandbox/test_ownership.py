@@ -1,12 +1,20 @@
 """Who made a thing, and whether they still live."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from agentbench.sandbox.ownership import ProcessOwner, labels_of, without_owner
+from agentbench.sandbox.ownership import (
+    ProcessOwner,
+    group_name,
+    is_group_owner_alive,
+    labels_of,
+    without_owner,
+)
 
 
 def test_labels_tell_their_owner() -> None:
@@ -47,3 +55,52 @@ def test_an_owner_that_cannot_be_seen_counts_as_alive(elsewhere: str) -> None:
 @pytest.mark.parametrize("labels", [{}, labels_of("snapshot"), without_owner()])
 def test_things_without_an_owner_name_none(labels: dict[str, str]) -> None:
     assert ProcessOwner.from_labels(labels) is None
+
+
+NAME = "from agentbench.sandbox.ownership import group_name; print(group_name('x'), flush=True); "
+NAME += "import sys; sys.stdin.read()"
+
+
+def folder(name: str) -> Path:
+    return Path("/sys/fs/cgroup") / f"agentbench-{name}"
+
+
+def test_our_own_group_is_used() -> None:
+    assert group_name("box").startswith(f"{os.getpid()}-")
+    assert is_group_owner_alive(folder(group_name("box-with-dashes")))
+
+
+def test_a_group_is_used_until_its_maker_is_dead() -> None:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        (sys.executable, "-c", NAME), stdin=pipe, stdout=pipe, text=True
+    ) as other:
+        assert other.stdout is not None
+        group = folder(other.stdout.readline().strip())
+        assert is_group_owner_alive(group)
+        other.kill()
+    assert not is_group_owner_alive(group)
+
+
+def test_a_number_that_another_process_has_got_by_now_is_told() -> None:
+    pid, started, rest = group_name("x").split("-", 2)
+    assert not is_group_owner_alive(folder(f"{pid}-{int(started) - 1}-{rest}"))
+
+
+def test_who_counts_processes_anew_counts_as_alive() -> None:
+    _, started, namespace, rest = group_name("x").split("-", 3)
+    assert is_group_owner_alive(folder(f"{2**22}-{started}-{int(namespace) - 1}-{rest}"))
+    assert not is_group_owner_alive(folder(f"{2**22}-{started}-{namespace}-{rest}"))
+
+
+@pytest.mark.parametrize("name", ["", "x", "x-y", f"{2**22}-box"])
+def test_a_name_of_another_kind_is_nobodys(name: str) -> None:
+    assert not is_group_owner_alive(folder(name))
+
+
+def test_another_boot_has_none_of_our_groups() -> None:
+    here = ProcessOwner.current()
+    before = ProcessOwner(
+        machine=here.machine, boot=f"0/{here.boot}", pid=here.pid, started=here.started
+    )
+    assert not before.alive

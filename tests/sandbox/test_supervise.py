@@ -1,4 +1,8 @@
+import os
+import resource
 import subprocess
+import sys
+from contextlib import ExitStack
 from datetime import timedelta
 
 import pytest
@@ -6,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentbench.sandbox.interface import Command, Stream
-from agentbench.sandbox.supervise import ChildResult, OutputCapture, run_child
+from agentbench.sandbox.supervise import (
+    ChildResult,
+    OutputCapture,
+    memory_file,
+    run_child,
+    within_hard_limit,
+)
 from agentbench.scoring.evidence import Ending
 
 
@@ -106,3 +116,35 @@ def test_the_deadline_outranks_lack_of_memory_and_that_a_signal(
 ) -> None:
     attended = ended(exit_code=exit_code, timed_out=timed_out)
     assert attended.result(command(), out_of_memory=out_of_memory).ending is ending
+
+
+def test_it_reads_as_its_content_and_is_closed_with_its_stack() -> None:
+    content = b"x" * 5_000_000
+    with ExitStack() as keep:
+        descriptor = memory_file(content, keep)
+        with open(descriptor, "rb", closefd=False) as file:
+            assert file.read() == content
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(descriptor)
+
+
+ASK = """
+import resource
+from agentbench.sandbox.supervise import within_hard_limit
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 50), 50))
+print(within_hard_limit(resource.RLIMIT_NOFILE, 10), within_hard_limit(resource.RLIMIT_NOFILE, 99))
+"""
+
+
+def test_a_limit_is_what_is_wanted_or_our_own_where_that_is_lower() -> None:
+    asked = subprocess.run((sys.executable, "-c", ASK), capture_output=True, text=True, check=True)
+    assert asked.stdout == "10 50\n"
+
+
+def test_what_has_no_limit_takes_any() -> None:
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    wanted = 1 << 40
+    assert within_hard_limit(resource.RLIMIT_FSIZE, wanted) == (
+        wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    )

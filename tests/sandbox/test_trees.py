@@ -13,6 +13,7 @@ from agentbench.sandbox.trees import (
     open_below,
     open_restoring_mode,
     open_unlocking,
+    relocation,
     remove_tree,
     size_of,
 )
@@ -170,3 +171,9 @@ def test_a_tree_deeper_than_any_honest_one_is_not_copied(tmp_path: Path) -> None
     dig(tmp_path / "from", 300)
     with pytest.raises(OSError, match="nested folders"):
         copy_tree(tmp_path / "from", tmp_path / "to")
+
+
+def test_relocation_changes_text_only() -> None:
+    moved = relocation(old="/tmp/old", new="/tmp/new")
+    assert moved(b"#!/tmp/old/venv/bin/python\n") == b"#!/tmp/new/venv/bin/python\n"
+    assert moved(b"\0/tmp/old") == b"\0/tmp/old"

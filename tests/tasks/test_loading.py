@@ -1,7 +1,13 @@
+import os
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from agentbench.errors import InputError
-from agentbench.tasks.loading import read_suite
+from agentbench.tasks.loading import load_task, load_tasks, read_suite
+from tests.tasks.folders import CODE, FIX, TESTS, TOML
+from tests.tasks.origins import listing
 
 
 @pytest.fixture
@@ -70,3 +76,328 @@ def test_a_file_that_is_no_text_is_refused(suite):
     suite.write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match="not a suite file"):
         read_suite(suite)
+
+
+CATALOGUE = Path(__file__).parents[2] / "tasks"
+
+
+def faults(*paths, mirrors):
+    with pytest.raises(InputError) as caught:
+        load_tasks(paths, mirrors=mirrors)
+    return caught.value.faults
+
+
+def test_a_folder_becomes_a_task(task_folder, mirrors):
+    folder = task_folder(toml=f'{TOML}[tests]\nfail_to_pass = ["test_code.py::test_last"]\n')
+    task = load_task(folder, mirrors=mirrors)
+    assert (task.id, task.folder, task.problem.title) == ("off-by-one", folder, "Last item is lost")
+    assert task.problem.instruction == "The last item is lost.\n"
+    assert task.source.files == folder / "repo"
+    assert task.answer_key.tests_patch == TESTS.encode()
+    assert task.answer_key.solution_patch == FIX.encode()
+    assert task.answer_key.fail_to_pass == ("test_code.py::test_last",)
+    assert listing(mirrors.of(task.source).path, "HEAD") == ["100644 blob code.py"]
+
+
+def test_the_problem_knows_nothing_of_the_answer(task_folder, mirrors):
+    task = load_task(
+        task_folder(
+            toml=f'{TOML}[tests]\nfail_to_pass = ["secret.py::x"]\nprotected = ["secret"]\n'
+        ),
+        mirrors=mirrors,
+    )
+    assert "secret" not in task.problem.model_dump_json()
+    assert "items[-1]" not in task.problem.model_dump_json()
+
+
+def test_the_digest_changes_with_any_file_and_not_with_debris(task_folder, mirrors):
+    folder = task_folder()
+    before = load_task(folder, mirrors=mirrors).digest
+    (folder / "repo" / "__pycache__").mkdir()
+    (folder / "repo" / "__pycache__" / "code.pyc").write_bytes(b"x")
+    assert load_task(folder, mirrors=mirrors).digest == before
+    (folder / "instruction.md").write_text("The last item is missing.\n")
+    assert load_task(folder, mirrors=mirrors).digest != before
+
+
+def test_a_task_without_patches_has_empty_ones(task_folder, mirrors):
+    task = load_task(task_folder(patches={}), mirrors=mirrors)
+    assert (task.answer_key.tests_patch, task.answer_key.solution_patch) == (b"", b"")
+
+
+def test_a_url_is_not_asked_before_a_run(task_folder, mirrors):
+    toml = TOML.replace(
+        'path = "repo"', f'url = "https://host.invalid/a.git"\ncommit = "{"a" * 40}"'
+    )
+    task = load_task(task_folder(toml=toml), mirrors=mirrors)
+    assert (task.source.url, task.source.commit) == ("https://host.invalid/a.git", "a" * 40)
+
+
+def test_a_bundle_is_found_beside_the_task_file(task_folder, mirrors, origin):
+    commit = origin.commit()
+    toml = TOML.replace('path = "repo"', f'url = "o.bundle"\ncommit = "{commit}"')
+    folder = task_folder(toml=toml)
+    (fault,) = faults(folder, mirrors=mirrors)
+    assert fault == f"{folder}/task.toml: repo.url: {folder}/o.bundle is not a file"
+    origin.git("bundle", "create", "--quiet", str(folder / "o.bundle"), "main")
+    task = load_task(folder, mirrors=mirrors)
+    assert task.source.url == str(folder / "o.bundle")
+    assert mirrors.of(task.source).has_commit
+
+
+@pytest.mark.parametrize(
+    "ways", ["tasks", "tasks/b tasks/a", "suite.toml", "tasks suite.toml tasks/./a"]
+)
+def test_folders_tasks_and_suites_lead_to_each_task_once(task_folder, mirrors, tmp_path, ways):
+    task_folder("a"), task_folder("b")
+    (tmp_path / "suite.toml").write_text('tasks = ["tasks/*", "tasks/../tasks/b"]')
+    found = load_tasks([tmp_path / way for way in ways.split()], mirrors=mirrors)
+    assert sorted(task.id for task in found.tasks) == ["a", "b"]
+    assert found.warnings == ()
+
+
+def test_a_folder_without_a_task_is_named_in_a_warning(task_folder, mirrors, tmp_path):
+    task_folder("a")
+    for name in ("draft", ".git", "__pycache__"):
+        (tmp_path / "tasks" / name).mkdir()
+    (tmp_path / "empty").mkdir()
+    found = load_tasks([tmp_path / "tasks", tmp_path / "empty"], mirrors=mirrors)
+    assert found.warnings == (
+        f"{tmp_path}/tasks/draft: contains no task.toml, skipped",
+        f"{tmp_path}/empty: contains no task, skipped",
+    )
+
+
+def test_no_task_at_all_is_an_input_error_with_exit_code_65(mirrors, tmp_path):
+    with pytest.raises(
+        InputError, match=r"no task here; a task is a folder with a task\.toml"
+    ) as caught:
+        load_tasks([tmp_path], mirrors=mirrors)
+    assert caught.value.exit_code == 65
+
+
+def test_a_path_that_is_not_there_is_named(task_folder, mirrors, tmp_path):
+    task_folder("a")
+    (fault,) = faults(tmp_path / "tasks", tmp_path / "taks", mirrors=mirrors)
+    assert fault.startswith(f"{tmp_path}/taks: no such folder; expected a task, a folder of tasks")
+
+
+def test_two_tasks_with_one_id_are_refused_even_if_one_is_wrong_otherwise(
+    task_folder, mirrors, tmp_path
+):
+    task_folder("a", toml=TOML.replace("[repo]", 'id = "same"\n[repo]'))
+    task_folder("b", toml=TOML.replace("[repo]", 'id = "same"\n[repo]'), instruction=" \n")
+    found = faults(tmp_path / "tasks", mirrors=mirrors)
+    where = f"{tmp_path}/tasks/a, {tmp_path}/tasks/b"
+    assert found == (
+        f"{tmp_path}/tasks/b/instruction.md: is empty; it holds the instruction for the agent",
+        f"same: more than one task has this id: {where}; give each its own",
+    )
+
+
+def test_all_faults_of_all_files_are_said_at_once(task_folder, mirrors, tmp_path):
+    task_folder("a", toml=f"{TOML}[tests]\ntimeout_s = -3\npats = []\n", instruction=None)
+    task_folder(
+        "b", patches={"tests.patch": "nonsense", "solution.patch": FIX.replace("code", "gone")}
+    )
+    (tmp_path / "suite.toml").write_text("tasks = [1]")
+    found = faults(tmp_path / "tasks", tmp_path / "suite.toml", mirrors=mirrors)
+    root = tmp_path / "tasks"
+    assert [fault.split(": ")[0] for fault in found] == [
+        f"{root}/a/task.toml",
+        f"{root}/a/task.toml",
+        f"{root}/a/instruction.md",
+        f"{root}/b/tests.patch",
+        f"{root}/b/solution.patch",
+        f"{tmp_path}/suite.toml",
+    ]
+    assert f"{root}/a/task.toml: tests.timeout_s: -3 is not above 0" in found
+
+
+@pytest.mark.parametrize("name", ["Upper", "-dash", "sp ace"])
+def test_a_folder_name_that_is_no_id_needs_one_in_the_file(task_folder, mirrors, name):
+    (fault,) = faults(task_folder(name), mirrors=mirrors)
+    assert "task.toml: id: the folder's name is not a valid id" in fault
+
+
+@pytest.mark.parametrize("patch", ["tests.patch", "solution.patch"])
+def test_a_patch_that_does_not_apply_is_refused_with_what_git_says(task_folder, mirrors, patch):
+    folder = task_folder(files={"code.py": CODE.replace("items", "things")}, patches={patch: FIX})
+    (fault,) = faults(folder, mirrors=mirrors)
+    said = "does not apply to the base commit: error: patch failed: code.py:1; "
+    assert fault == f"{folder}/{patch}: {said}error: code.py: patch does not apply"
+
+
+def test_a_patch_that_makes_a_symlink_is_refused(task_folder, mirrors):
+    head = "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n"
+    patch = f"{head}@@ -0,0 +1 @@\n+/etc/passwd\n"
+    (fault,) = faults(task_folder(patches={"tests.patch": patch}), mirrors=mirrors)
+    assert fault.endswith(
+        "tests.patch: makes l a symlink; a task's patches may only change regular files"
+    )
+
+
+HEAD, HUNK = FIX[: FIX.index("@@")], FIX[FIX.index("@@") :]
+LINK = "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+x\n"
+MODULE = LINK.replace("120000", "160000").replace("+x\n", f"+Subproject commit {'1' * 40}\n")
+
+
+@pytest.mark.parametrize("name", ["tests.patch", "solution.patch"])
+@pytest.mark.parametrize(
+    ("patch", "fault"),
+    [
+        (FIX.rstrip("\n"), "lacks its last line feed; add one"),
+        (FIX.replace("\n", "\r\n"), "has lines that end in CRLF, and the files have LF"),
+        (FIX.replace("\n", "\r\n").rstrip(), "has lines that end in CRLF, and the files have LF"),
+        (HEAD + HUNK.replace("\n", "\r\n"), "has lines that end in CRLF, and the files have LF"),
+        (FIX + LINK, "makes l a symlink; a task's patches may only change regular files"),
+        (FIX + MODULE, "makes l a submodule; a task's patches may only change regular files"),
+        ("nonsense", "does not apply to the base commit: error: No valid patches in input"),
+    ],
+)
+def test_a_fault_of_a_patch_is_told_apart_from_one_that_does_not_fit(
+    task_folder, mirrors, patch, fault, name
+):
+    folder = task_folder()
+    (folder / name).write_bytes(patch.encode())
+    (found,) = faults(folder, mirrors=mirrors)
+    assert found.startswith(f"{folder}/{name}: {fault}")
+
+
+@pytest.mark.parametrize("name", ["task.toml", "instruction.md"])
+def test_a_file_that_is_no_utf_8_is_refused(task_folder, mirrors, name):
+    folder = task_folder()
+    (folder / name).write_bytes(b"title = '\xe4'\n")
+    (fault,) = faults(folder, mirrors=mirrors)
+    assert fault.startswith(f"{folder}/{name}: cannot be read as UTF-8 text: ")
+
+
+def test_an_instruction_that_no_command_line_can_bear_is_refused(task_folder, mirrors):
+    (fault,) = faults(task_folder(instruction="a\0b"), mirrors=mirrors)
+    assert fault.endswith(
+        "instruction.md: contains a NUL character, which no command line can hold"
+    )
+
+
+@pytest.mark.parametrize(
+    ("repo", "said"),
+    [
+        ("gone", "gone is not a folder"),
+        ("empty", "empty is empty"),
+        ("link", "link is a symlink; give"),
+    ],
+)
+def test_a_repository_folder_must_be_there(task_folder, mirrors, repo, said):
+    folder = task_folder(toml=TOML.replace('"repo"', f'"{repo}"'))
+    (folder / "empty").mkdir()
+    (folder / "link").symlink_to("repo")
+    (fault,) = faults(folder, mirrors=mirrors)
+    assert fault.startswith(f"{folder}/task.toml: repo.path: {folder}/{said}")
+
+
+def test_a_repository_that_links_to_the_whole_task_cannot_give_the_answer_away(
+    task_folder, mirrors
+):
+    folder = task_folder(toml=TOML.replace('"repo"', '"all"'))
+    (folder / "all").symlink_to(".")
+    (fault,) = faults(folder, mirrors=mirrors)
+    assert (
+        fault == f"{folder}/task.toml: repo.path: {folder}/all is a symlink; give the folder itself"
+    )
+
+
+def test_a_compose_file_is_checked_with_its_task(task_folder, mirrors):
+    folder = task_folder(toml=f'{TOML}[environment]\ncompose = "env/compose.yaml"\n')
+    (fault,) = faults(folder, mirrors=mirrors)
+    assert fault.startswith(f"{folder}/task.toml: environment.compose: ")
+    (folder / "env").mkdir()
+    compose = folder / "env" / "compose.yaml"
+    compose.write_text("services: {db: {image: postgres, env_file: ../task.toml}}\n")
+    (fault,) = faults(folder, mirrors=mirrors)
+    assert fault.startswith(f"{compose}: services.db.env_file: ")
+    compose.write_text("services: {db: {image: postgres}}\n")
+    assert load_task(folder, mirrors=mirrors).environment.compose == compose
+
+
+def test_a_dockerfile_must_be_there(task_folder, mirrors):
+    folder = task_folder(toml=f'{TOML}[environment]\ndockerfile = "environment/Dockerfile"\n')
+    (fault,) = faults(folder, mirrors=mirrors)
+    assert fault.startswith(f"{folder}/task.toml: environment.dockerfile: ")
+    (folder / "environment").mkdir()
+    (folder / "environment" / "Dockerfile").write_text("FROM scratch\n")
+    task = load_task(folder, mirrors=mirrors)
+    assert task.environment.dockerfile == folder / "environment" / "Dockerfile"
+
+
+@pytest.mark.parametrize(
+    ("link", "target", "what"),
+    [
+        ("notes", "/etc/passwd", "the task's folder"),
+        ("notes", "../../secret", "the task's folder"),
+        ("solution.patch", "../other.patch", "the task's folder"),
+        ("repo/notes", "../solution.patch", "repo.path"),
+        ("repo/a/notes", "../../task.toml", "repo.path"),
+    ],
+)
+def test_a_symlink_that_leaves_its_folder_is_refused(task_folder, mirrors, link, target, what):
+    folder = task_folder(patches={}, files={"code.py": CODE, "a/b": ""})
+    (folder / link).symlink_to(target)
+    assert f"{folder}/{link}: is a symlink that leaves {what}" in faults(folder, mirrors=mirrors)
+
+
+def test_an_absolute_symlink_is_refused_wherever_it_leads(task_folder, mirrors):
+    folder = task_folder()
+    (folder / "repo" / "link").symlink_to(folder / "repo" / "code.py")
+    assert faults(folder, mirrors=mirrors) == (
+        f"{folder}/repo/link: is a symlink that leaves repo.path",
+    )
+
+
+def test_links_that_stay_dangle_or_loop_within_the_repository_are_its_own_affair(
+    task_folder, mirrors
+):
+    folder = task_folder(files={"code.py": CODE, "a/b": ""})
+    for name, target in {"a/code": "../code.py", "gone": "nowhere", "loop": "loop"}.items():
+        (folder / "repo" / name).symlink_to(target)
+    task = load_task(folder, mirrors=mirrors)
+    assert listing(mirrors.of(task.source).path, "HEAD") == [
+        "100644 blob a/b",
+        "120000 blob a/code",
+        "100644 blob code.py",
+        "120000 blob gone",
+        "120000 blob loop",
+    ]
+
+
+def test_a_pipe_that_would_be_read_for_ever_is_refused(task_folder, mirrors):
+    folder = task_folder()
+    os.mkfifo(folder / "repo" / "pipe")
+    assert faults(folder, mirrors=mirrors) == (
+        f"{folder}/repo/pipe: is neither a file nor a folder",
+    )
+
+
+def test_a_patch_that_is_a_folder_is_refused(task_folder, mirrors):
+    folder = task_folder(patches={})
+    (folder / "tests.patch").mkdir()
+    assert faults(folder, mirrors=mirrors) == (f"{folder}/tests.patch: is not a file",)
+
+
+def test_every_shipped_task_loads(mirrors):
+    found = load_tasks([CATALOGUE], mirrors=mirrors)
+    folders = sorted(path.parent for path in CATALOGUE.glob("*/task.toml"))
+    assert [task.folder for task in found.tasks] == folders
+    assert len(folders) >= 12
+    assert found.warnings == ()
+    assert all(tomllib.loads((f / "task.toml").read_text())["schema_version"] == 1 for f in folders)
+
+
+def test_an_agent_runs_tests_with_the_environment_that_judges(task_folder, mirrors):
+    toml = f'{TOML}[environment]\nenv = {{ TZ = "Asia/Kathmandu" }}\n'
+    task = load_task(task_folder(toml=toml), mirrors=mirrors)
+    assert task.problem.test_env == {"TZ": "Asia/Kathmandu"} == task.environment.env
+
+
+def test_without_mirrors_those_of_the_users_cache_are_used(task_folder):
+    folder = task_folder(toml=f'{TOML}[tests]\nfail_to_pass = ["test_code.py::test_last"]\n')
+    assert [task.id for task in load_tasks([folder]).tasks] == ["off-by-one"]

@@ -1,7 +1,7 @@
 import pytest
 
 from agentbench.tasks.project_declaration import RequirementPurpose
-from agentbench.tasks.project_files import pip_specifier, read_poetry
+from agentbench.tasks.project_files import parse_ini, pip_specifier, read_poetry, read_setup_cfg
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,49 @@ def test_a_table_gives_version_extras_and_markers_and_a_path_is_left_out():
 
 def test_a_project_without_poetry_says_nothing():
     assert not read_poetry({}).installable
+
+
+TEXT = """\
+[metadata]
+name = x
+classifiers =
+    Programming Language :: Python :: 3.8
+    Programming Language :: Python :: 3.10
+[options]
+python_requires = >=3.7
+install_requires =
+    six  # for both
+tests_require = nose
+[options.extras_require]
+testing =
+    pytest>=3.5
+    pytest-cov; python_version > "3"
+docs = sphinx
+"""
+
+
+def test_metadata_and_options_are_read():
+    found = read_setup_cfg(parse_ini(TEXT))
+    assert found.installable
+    assert found.requires_python == (">=3.7",)
+    assert found.pythons == ("3.8", "3.10")
+    assert found.requirements == ("six",)
+
+
+def test_an_extra_for_tests_and_tests_require_are_bundles():
+    extra, required = read_setup_cfg(parse_ini(TEXT)).bundles
+    assert extra.extras == ("testing",)
+    assert extra.known_requirements == ("pytest>=3.5", 'pytest-cov; python_version > "3"')
+    assert required.requirements == ("nose",)
+    assert required.extras == ()
+
+
+def test_a_file_of_tool_settings_installs_nothing():
+    found = read_setup_cfg(parse_ini("[flake8]\nmax-line-length = 100%\n"))
+    assert not found.installable
+    assert found.bundles == ()
+
+
+def test_what_is_no_ini_file_has_no_sections():
+    assert parse_ini("no section = here").sections() == []
+    assert parse_ini(None).sections() == []

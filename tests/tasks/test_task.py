@@ -2,7 +2,7 @@ import pytest
 from pydantic import ValidationError
 
 from agentbench.tasks.loading import load_task
-from agentbench.tasks.task import RepoSource, TaskEnvironment, TaskSetup
+from agentbench.tasks.task import AnswerKey, RepoSource, TaskEnvironment, TaskSetup
 
 
 def test_a_source_is_a_value_that_can_be_compared_and_kept(tmp_path):
@@ -36,3 +36,15 @@ def test_two_environments_share_no_variables():
 def test_set_up_may_use_the_network_unless_told_otherwise():
     assert TaskSetup().network is True
     assert TaskSetup(network=False).network is False
+
+
+def test_passing_tests_are_ids_or_the_baselines():
+    assert AnswerKey(pass_to_pass="baseline").pass_to_pass == "baseline"
+    assert AnswerKey(pass_to_pass=("a::b",)).pass_to_pass == ("a::b",)
+    with pytest.raises(ValidationError):
+        AnswerKey(pass_to_pass="all")
+
+
+def test_a_patch_is_kept_byte_for_byte():
+    patch = "-ä\r\n+ö\n".encode()
+    assert AnswerKey(solution_patch=patch).solution_patch == patch

@@ -2,7 +2,20 @@ import pytest
 from pydantic import ValidationError
 
 from agentbench.scoring.evidence import CaseOutcome, NodeId, PytestOutcome, ReportSource
-from agentbench.test_runs.model import CaseResult, PytestResult, PytestSummary
+from agentbench.test_runs.model import (
+    PASSED_AT_ONCE,
+    PASSED_PHASES,
+    CaseResult,
+    Phase,
+    PhaseName,
+    PhaseOutcome,
+    PytestResult,
+    PytestSummary,
+    ReportedSession,
+    case_result,
+    cases_of,
+    has_passed,
+)
 from agentbench.test_runs.report_files import result_as_dict
 
 CASE = CaseResult(
@@ -36,3 +49,82 @@ def test_a_result_survives_the_round_trip_through_json():
 def test_an_unknown_field_is_refused():
     with pytest.raises(ValidationError, match="surprise"):
         PytestResult.model_validate({**result_as_dict(RESULT), "surprise": 1})
+
+
+NODE = NodeId("a.py::t")
+
+
+def phase(when, outcome, **more):
+    return Phase(when=PhaseName(when), outcome=PhaseOutcome(outcome), **more)
+
+
+SETUP, CALL, TEARDOWN = PASSED_PHASES["setup"], PASSED_PHASES["call"], PASSED_PHASES["teardown"]
+FAILED = phase("call", "failed", message="it failed", traceback="tb")
+
+
+@pytest.mark.parametrize(
+    ("phases", "outcome", "counts"),
+    [
+        ((SETUP, CALL, TEARDOWN), "passed", (1, 1, 1)),
+        ((SETUP, FAILED, TEARDOWN), "failed", (1, 1, 1)),
+        ((SETUP, FAILED), "failed", (1, 1, 0)),
+        ((phase("setup", "failed"), TEARDOWN), "error", (1, 0, 1)),
+        ((SETUP, CALL, phase("teardown", "failed")), "error", (1, 1, 1)),
+        ((SETUP, FAILED, phase("teardown", "failed")), "failed", (1, 1, 1)),
+        ((phase("setup", "skipped"), TEARDOWN), "skipped", (1, 0, 1)),
+        ((SETUP, phase("call", "skipped"), TEARDOWN), "skipped", (1, 1, 1)),
+        ((SETUP, CALL, phase("teardown", "skipped")), "skipped", (1, 1, 1)),
+        ((SETUP, phase("call", "skipped", expected_to_fail=True), TEARDOWN), "xfailed", (1, 1, 1)),
+        ((SETUP, phase("call", "passed", expected_to_fail=True), TEARDOWN), "xpassed", (1, 1, 1)),
+        ((phase("setup", "skipped", expected_to_fail=True), TEARDOWN), "xfailed", (1, 0, 1)),
+        ((), "unfinished", (0, 0, 0)),
+        ((SETUP,), "unfinished", (1, 0, 0)),
+        ((SETUP, CALL), "unfinished", (1, 1, 0)),
+        ((SETUP, TEARDOWN), "unfinished", (1, 0, 1)),
+        ((CALL, TEARDOWN), "unfinished", (0, 1, 1)),
+        ((phase("setup", "skipped"),), "unfinished", (1, 0, 0)),
+        ((*PASSED_AT_ONCE, *PASSED_AT_ONCE), "passed", (2, 2, 2)),
+        ((*PASSED_AT_ONCE, SETUP, FAILED, TEARDOWN), "failed", (2, 2, 2)),
+        ((*PASSED_AT_ONCE, SETUP), "unfinished", (2, 1, 1)),
+        ((SETUP, phase("call", "rerun"), *PASSED_AT_ONCE), "passed", (2, 1, 1)),
+        ((SETUP, phase("call", "rerun"), SETUP), "unfinished", (2, 0, 0)),
+        ((SETUP, phase("call", "rerun"), SETUP, TEARDOWN), "unfinished", (2, 0, 1)),
+    ],
+)
+def test_the_worst_phase_decides_what_a_test_came_to(phases, outcome, counts):
+    case = case_result(NODE, phases, 1.5)
+    assert (case.outcome, case.phases, case.duration) == (outcome, counts, 1.5)
+    assert has_passed(phases) is (outcome == "passed")
+
+
+def test_a_failed_subtest_makes_its_test_fail_and_says_why():
+    subtest = phase("call", "failed", message="one it is", is_subtest=True)
+    contains = phase("call", "failed", message="contains 1 failed subtest")
+    for own in (CALL, contains):
+        case = case_result(NODE, (SETUP, subtest, own, TEARDOWN))
+        assert (case.outcome, case.message, case.phases) == ("failed", "one it is", (1, 1, 1))
+
+
+@pytest.mark.parametrize("outcome", ["passed", "skipped"])
+def test_other_subtests_leave_their_test_as_it_is(outcome):
+    subtest = phase("call", outcome, is_subtest=True)
+    assert case_result(NODE, (SETUP, subtest, CALL, TEARDOWN)).outcome == "passed"
+    assert has_passed((SETUP, subtest, CALL, TEARDOWN))
+
+
+def test_only_a_failure_carries_a_traceback():
+    assert case_result(NODE, (SETUP, FAILED, TEARDOWN)).traceback == "tb"
+    skipped = phase("setup", "skipped", message="why", traceback="tb")
+    case = case_result(NODE, (skipped, TEARDOWN))
+    assert (case.message, case.traceback) == ("why", None)
+
+
+def test_a_result_that_was_told_without_phases_does_not_cover_one_with_phases():
+    session = ReportedSession(source=ReportSource.STREAM)
+    session.add(NODE, *PASSED_AT_ONCE)
+    session.add_skipped_file(NODE, "no")
+    session.add_skipped_file(NodeId("b.py"), "yes")
+    assert [(c.node_id, c.outcome) for c in cases_of(session)] == [
+        (NODE, "passed"),
+        ("b.py", "skipped"),
+    ]

@@ -2,18 +2,24 @@ import os
 from datetime import UTC, datetime, timedelta
 from threading import Event
 
+import pytest
+
 from agentbench.attempt.logs import AttemptFiles
 from agentbench.attempt.outages import CircuitBreaker
-from agentbench.runs.store.store import run_lock
+from agentbench.errors import InputError
+from agentbench.runs.store.store import RunStore, run_lock
 from agentbench.scoring.evidence import Evidence, StageResult
 from agentbench.scoring.verdict import judge
+from agentbench.tasks.problem import TaskId
 from agentbench.taxonomy import StageName
 from agentbench.view.run_cache import (
     FileFingerprint,
+    RunCache,
     RunningAttempts,
     fingerprint_of,
     read_running_attempt,
 )
+from tests.runs.records import configuration, failed, resolved
 from tests.scoring import strategies
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
@@ -120,3 +126,133 @@ def test_a_file_goes_on_where_more_is_at_its_end():
     assert not FileFingerprint(1, 9, 6).continues(before)
     assert not FileFingerprint(2, 11, 6).continues(before)
     assert not FileFingerprint(1, 11, 6).continues(None)
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A run of one attempt."""
+    made = RunStore.create(tmp_path, configuration(attempts=5))
+    add(made, resolved())
+    return made
+
+
+def add(store, record):
+    folder, _ = store.attempt_folder(record.task_id, record.attempt)
+    store.append(record, folder)
+
+
+def test_a_run_is_read_once_and_again_when_it_has_changed(store):
+    shelf = RunCache()
+    first = shelf.run(store.folder)
+    assert shelf.run(store.folder) is first
+    assert shelf.overview(store.folder) is first.overview
+    add(store, failed(attempt=2))
+    second = shelf.run(store.folder)
+    assert [told.attempt for told in second.summaries] == [1, 2]
+    assert second.overview.summary.overall.total == 2
+    assert (second.overview.planned, second.overview.ending) == (5, "cut off")
+
+
+def test_of_a_run_that_goes_on_only_what_is_new_is_read(store):
+    shelf = RunCache()
+    add(store, failed(attempt=2))
+    with run_lock(store.folder):
+        before = shelf.run(store.folder)
+        assert before.overview.ending == "live"
+        path = store.folder / "attempts.jsonl"
+        content = path.read_bytes()
+        with path.open("r+b") as lines:  # what was read is not read again
+            lines.write(b"x" * 100)
+        for attempt in (3, 4, 5):
+            add(store, resolved(attempt=attempt))
+            now = shelf.run(store.folder)
+            assert [told.attempt for told in now.summaries] == list(range(1, attempt + 1))
+            assert now.overview.warnings == ()
+        with path.open("r+b") as lines:
+            lines.write(content[:100])
+        (record,) = now.reading.records([now.numbers["one/4"]])
+        assert record.attempt == 4
+    after = shelf.run(store.folder)
+    assert after.overview.ending == "cut off"
+    assert len(after.summaries) == 5
+
+
+def test_a_line_that_is_being_written_is_read_once_it_is_whole(store):
+    shelf = RunCache()
+    line = failed(attempt=2).json_with_checksum().encode() + b"\n"
+    with run_lock(store.folder), (store.folder / "attempts.jsonl").open("ab", buffering=0) as lines:
+        assert len(shelf.run(store.folder).summaries) == 1
+        lines.write(line[:90])
+        assert len(shelf.run(store.folder).summaries) == 1
+        lines.write(line[90:])
+        assert len(shelf.run(store.folder).summaries) == 2
+
+
+def test_a_file_that_was_written_anew_is_read_anew(store):
+    shelf = RunCache()
+    path = store.folder / "attempts.jsonl"
+    with run_lock(store.folder):
+        shelf.run(store.folder)
+        add(store, failed(attempt=2))
+        shelf.run(store.folder)
+        path.write_bytes(path.read_bytes().splitlines(keepends=True)[1])
+        told = [each.attempt for each in shelf.run(store.folder).reading.summaries]
+    assert sorted(told) == [1, 2]  # the one from its record.json
+
+
+def test_runs_that_nobody_looks_at_are_forgotten(tmp_path):
+    shelf = RunCache(max_summaries=3)
+    folders = []
+    for name in ("a", "b", "c"):
+        store = RunStore.create(tmp_path, configuration(run_id=name))
+        for attempt in (1, 2):
+            add(store, resolved(attempt=attempt))
+        folders.append(store.folder)
+    runs = [shelf.run(folder) for folder in folders]
+    assert shelf.run(folders[2]) is runs[2]
+    assert shelf.run(folders[0]) is not runs[0]
+
+
+def test_a_run_that_cannot_be_read_is_told_in_a_list_and_refused_by_itself(store):
+    (store.folder / "attempts.jsonl").write_text('{"schema_version": 99}\n')
+    shelf = RunCache()
+    glance = shelf.overview(store.folder)
+    assert glance.summary is None
+    assert "newer agentbench" in glance.warnings[0]
+    with pytest.raises(InputError):
+        shelf.run(store.folder)
+
+
+def test_a_run_whose_own_file_is_damaged_is_shown_by_its_records(store):
+    (store.folder / "run.json").write_text("{")
+    shelf = RunCache()
+    glance = shelf.overview(store.folder)
+    assert (glance.configuration, glance.planned, glance.ending) == (None, None, "unknown")
+    assert glance.summary.overall.total == 1
+    assert "run.json" in glance.warnings[0]
+    assert shelf.began(store.folder) == datetime.min.replace(tzinfo=UTC)
+
+
+def test_when_a_run_began_is_read_from_its_own_file(store):
+    shelf = RunCache()
+    assert shelf.began(store.folder) == store.configuration().started_at
+    assert shelf.began(store.folder / "gone") == datetime.min.replace(tzinfo=UTC)
+
+
+def test_the_places_of_records_are_known_with_their_last_number(store):
+    add(store, failed(attempt=1, retry_of=1, task_id=TaskId("one")))
+    add(store, failed(attempt=2))
+    run = RunCache().run(store.folder)
+    assert run.numbers == {"one/1": 0, "one/1.retry-1": 1, "one/2": 2}
+    assert [told.folder_name for told in run.summaries] == ["one/1.retry-1", "one/2"]
+
+
+def test_attempts_go_on_only_while_the_run_does(store):
+    folder, _ = store.attempt_folder(TaskId("two"), 1)
+    (folder / "events.jsonl").write_text(
+        f'{{"at": "{datetime.now(UTC).isoformat()}", "event": "registered"}}\n'
+    )
+    assert RunCache().run(store.folder).running_attempts() == []
+    with run_lock(store.folder):
+        (one,) = RunCache().run(store.folder).running_attempts()
+    assert one.folder == "two/1"

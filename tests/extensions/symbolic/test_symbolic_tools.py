@@ -8,14 +8,18 @@ import pytest
 from agentbench.core.extras import install_command
 from agentbench.extensions.symbolic.analysis import SymbolicErrorType
 from agentbench.extensions.symbolic.symbolic_tools import (
+    MAX_CODE_BYTES,
+    CheckArguments,
+    FindPathArguments,
     HealthArguments,
     SymbolicTool,
     error_answer,
     offered_tools,
 )
 from agentbench.mcp.server import describe_tool
-from agentbench.test_tools.arguments import read_arguments
+from agentbench.test_tools.arguments import InvalidArgumentsError, read_arguments
 from tests.extensions.symbolic.symbolic_bench import symbolic, without_sandbox
+from tests.mcp.catalogue import check_arguments, check_length, check_schemas
 
 SEARCHES = tuple(tool for tool in SymbolicTool if tool is not SymbolicTool.HEALTH)
 
@@ -71,3 +75,67 @@ def test_versions_are_those_that_are_installed(analysis_sandboxes):
     assert (told.message, told.sandbox) == ("nothing is missing", "bubblewrap")
     for version in (told.crosshair_version, told.hypothesis_version, told.z3_version):
         assert version[0].isdigit()
+
+
+FINE = {"code": "def f(): pass\n", "function_name": "f"}
+
+
+def refused(**changed):
+    with pytest.raises(InvalidArgumentsError) as refusal:
+        read_arguments(CheckArguments, {**FINE, **changed})
+    return str(refusal.value)
+
+
+def test_half_a_minute_is_what_a_search_gets_when_nothing_is_said():
+    assert read_arguments(CheckArguments, FINE).timeout_seconds == 30
+
+
+@pytest.mark.parametrize("name", ["f", "Parser.parse", "_f1", "größe"])
+def test_names_of_pythons_are_taken_dotted_or_not(name):
+    assert read_arguments(CheckArguments, {**FINE, "function_name": name}).function_name == name
+
+
+@pytest.mark.parametrize("name", ["", "1f", "f()", "a..b", ".f", "f.", "a b", "f\n", "f\0", "-f"])
+def test_other_names_are_refused(name):
+    assert refused(function_name=name) == (
+        "function_name: is not a Python name, such as parse or Parser.parse"
+    )
+
+
+@pytest.mark.parametrize(
+    "seconds", [0, -1, 601, float("inf"), float("nan"), "5", True, None.__class__]
+)
+def test_a_timeout_is_a_number_of_seconds_within_bounds(seconds):
+    assert refused(timeout_seconds=seconds).startswith("timeout_seconds: Input should be")
+
+
+def test_code_is_text_that_a_file_can_hold_and_not_too_long():
+    assert refused(code="x" * (MAX_CODE_BYTES + 1)).startswith("code: is 1000001 bytes long")
+    assert refused(code="é" * MAX_CODE_BYTES).startswith("code: is 2000000 bytes long")
+    assert refused(code="x = '\ud800'").startswith("code: contains half of a surrogate pair")
+    assert (
+        len(read_arguments(CheckArguments, {**FINE, "code": "x" * MAX_CODE_BYTES}).code)
+        == MAX_CODE_BYTES
+    )
+
+
+def test_all_faults_are_told_at_once():
+    with pytest.raises(InvalidArgumentsError) as refusal:
+        read_arguments(FindPathArguments, {"code": 1, "exception_type": "a b", "bogus": 2})
+    told = [fault.partition(":")[0] for fault in refusal.value.faults]
+    assert told == ["code", "function_name", "exception_type", "bogus"]
+
+
+@pytest.mark.parametrize("tool", SymbolicTool)
+def test_each_tool_has_closed_schemas_examples_and_a_short_definition(tool):
+    described = describe_tool(tool, isolated=False)
+    check_schemas(described)
+    check_arguments(described, tool.arguments)
+    check_length(described)
+
+
+def test_the_tools_change_nothing_and_reach_nothing():
+    for tool in SymbolicTool:
+        annotations = describe_tool(tool, isolated=False).annotations
+        assert annotations.read_only_hint
+        assert not annotations.open_world_hint

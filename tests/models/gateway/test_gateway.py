@@ -5,23 +5,35 @@ import codecs
 import gzip
 import json
 import re
+import socket
 import stat
+import subprocess
+import sys
+import threading
 from pathlib import Path
 from threading import Thread
 from urllib.parse import quote
 
 import pytest
 
-from agentbench.models.interface import ApiFormat, ModelGateway
-from tests.fakes.scripted_model import Fail, Raw, Say, ScriptedModel, Tokens, for_ever
+from agentbench.errors import InputError, StorageError, UsageError
+from agentbench.models.gateway.gateway import run_gateway
+from agentbench.models.interface import ApiFormat, ModelErrorKind, ModelGateway
+from agentbench.models.model_catalogue import known_prices
+from tests.fakes.scripted_model import Call, Fail, Raw, Say, ScriptedModel, Tokens, for_ever
 from tests.models.gateway.at_the_door import (
+    USER,
+    anthropic_ai,
     ask,
     door_to,
+    endpoints_of,
     gateway_to,
     lines_of,
+    open_ai,
     plain_client,
     request_of,
 )
+from tests.patience import HANG_SECONDS, wait_until
 
 CANARY = 'sk-canary-7f3a/+%&9b"c2d1e0'
 SAFE = "sk-canary-7f3a9bc2d1e05566"  # as headers can bear it
@@ -166,3 +178,292 @@ def test_doors_open_and_close_in_many_threads(tmp_path: Path) -> None:
             thread.join()
     assert [(usage.requests, usage.input_tokens) for usage in told] == [(5, 50)] * 16
     assert [len(lines_of(tmp_path / str(number))) for number in range(16)] == [5] * 16
+
+
+TOKENS = Tokens(input=1000, output=200, cached=400, cache_written=0, reasoning=50)
+WRITING = Tokens(input=1000, output=200, cached=400, cache_written=300)
+TOOL = {"name": "look", "parameters": {"type": "object", "properties": {}}}
+
+
+def costs(input_rate, cached_rate, output_rate, times=1):
+    return pytest.approx(
+        times * (600 * input_rate + 400 * cached_rate + 200 * output_rate) / 1e6, rel=1e-12
+    )
+
+
+def assert_told(door, model, *, requests):
+    usage = door.traffic().usage
+    assert usage.requests == requests
+    assert usage.input_tokens == model.told.input == requests * 1000
+    assert usage.output_tokens == model.told.output == requests * 200
+    assert usage.cached_tokens == model.told.cached == requests * 400
+
+
+def test_openai_chat(tmp_path: Path) -> None:
+    script = [Say("good day", TOKENS), Call("look", {"a": 1}, tokens=TOKENS)] * 2
+    with (
+        ScriptedModel(script) as model,
+        door_to(model, tmp_path / "log") as door,
+        open_ai(door) as client,
+    ):
+        create = client.chat.completions.create
+        whole = create(model="gpt-5", messages=[USER])
+        called = create(model="gpt-5", messages=[USER])
+        text = "".join(
+            chunk.choices[0].delta.content or ""
+            for chunk in create(model="gpt-5", messages=[USER], stream=True)
+        )
+        tools = [{"type": "function", "function": TOOL}]
+        with client.chat.completions.stream(
+            model="gpt-5", messages=[USER], tools=tools, stream_options={"include_usage": True}
+        ) as stream:
+            streamed = stream.get_final_completion()
+
+        assert (whole.choices[0].message.content, text) == ("good day", "good day")
+        for answer in (called, streamed):
+            assert answer.choices[0].message.tool_calls[0].function.arguments == '{"a": 1}'
+        assert streamed.usage.prompt_tokens == 1000
+        assert_told(door, model, requests=4)
+        assert door.traffic().usage.cost_usd == costs(1.25, 0.125, 10, times=4)
+
+
+def test_openai_responses(tmp_path: Path) -> None:
+    script = [Say("good day", TOKENS), Call("look", {"a": 1}, tokens=TOKENS)]
+    with (
+        ScriptedModel(script) as model,
+        door_to(model, tmp_path / "log") as door,
+        open_ai(door) as client,
+    ):
+        whole = client.responses.create(model="gpt-5", input="hello")
+        with client.responses.stream(model="gpt-5", input="hello") as stream:
+            streamed = stream.get_final_response()
+
+        assert whole.output_text == "good day"
+        assert streamed.output[0].arguments == '{"a": 1}'
+        assert_told(door, model, requests=2)
+        assert door.traffic().usage.cost_usd == costs(1.25, 0.125, 10, times=2)
+
+
+def test_anthropic_messages(tmp_path: Path) -> None:
+    script = [Say("good day", WRITING), Call("look", {"a": 1}, "I look", tokens=WRITING)]
+    name = "claude-opus-4-8"
+    with (
+        ScriptedModel(script) as model,
+        door_to(model, tmp_path / "log", model=name) as door,
+        anthropic_ai(door) as client,
+    ):
+        counted = client.messages.count_tokens(model=name, messages=[USER])
+        whole = client.messages.create(model=name, messages=[USER], max_tokens=9)
+        with client.messages.stream(model=name, messages=[USER], max_tokens=9) as stream:
+            streamed = stream.get_final_message()
+
+        assert counted.input_tokens == 7
+        assert whole.content[0].text == "good day"
+        assert streamed.content[1].input == {"a": 1}
+        assert_told(door, model, requests=2)
+        once = (300 * 5 + 400 * 0.5 + 300 * 6.25 + 200 * 25) / 1e6
+        assert door.traffic().usage.cost_usd == pytest.approx(2 * once, rel=1e-12)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_gemini_generate(tmp_path: Path, stream: bool) -> None:
+    name = "gemini-2.5-pro"
+    with (
+        ScriptedModel(for_ever(Say("good day to all of you", TOKENS))) as model,
+        door_to(model, tmp_path / "log", model=name) as door,
+        plain_client(door, headers={"x-goog-api-key": door.token}) as client,
+    ):
+        answer = ask(client, ApiFormat.GEMINI_GENERATE, model=name, stream=stream)
+
+        assert "good day to " in answer.text
+        assert_told(door, model, requests=1)
+        assert door.traffic().usage.cost_usd == costs(1.25, 0.125, 10)
+
+
+def test_two_hundred_streams_at_a_time_are_all_counted(tmp_path: Path) -> None:
+    go = threading.Event()
+    model = ScriptedModel(for_ever(Say("one two three four five", TOKENS, hold=go)))
+    texts = []
+
+    def one(client):
+        path, body = "/v1/chat/completions", {"model": "gpt-5", "messages": [], "stream": True}
+        texts.append(client.post(path, json=body).text)
+
+    with model, door_to(model, tmp_path / "log") as door, plain_client(door) as client:
+        threads = [threading.Thread(target=one, args=(client,)) for _ in range(100)]
+        threads += [threading.Thread(target=one, args=(client,)) for _ in range(100)]
+        for thread in threads:
+            thread.start()
+        wait_until(lambda: len(model.asked) >= 100)  # the client's own pool lets out no more
+        go.set()
+        for thread in threads:
+            thread.join()
+        assert_told(door, model, requests=200)
+        assert door.traffic().errors == {}
+    assert all(text.endswith("data: [DONE]\n\n") for text in texts)
+    assert len(lines_of(tmp_path / "log")) == 200
+
+
+def test_attempts_do_not_see_each_other(tmp_path: Path) -> None:
+    with (
+        ScriptedModel(for_ever(Say("hi", TOKENS))) as model,
+        gateway_to(model) as gateway,
+        gateway.open_endpoint(budget_usd=1, log=tmp_path / "one" / "llm.jsonl") as one,
+        gateway.open_endpoint(budget_usd=1, log=tmp_path / "two" / "llm.jsonl") as two,
+    ):
+        assert one.socket.parent != two.socket.parent
+        assert list(one.socket.parent.iterdir()) == [one.socket]
+        with plain_client(one) as client:
+            assert ask(client, ApiFormat.OPENAI_CHAT).status_code == 200
+        with plain_client(two, headers={"authorization": f"Bearer {one.token}"}) as client:
+            assert ask(client, ApiFormat.OPENAI_CHAT).status_code == 401  # a token has its own door
+        assert (one.traffic().usage.requests, two.traffic().usage.requests) == (1, 0)
+        assert [finding.rule for finding in two.traffic().findings] == ["gateway-token"]
+
+
+def test_the_end_of_an_attempt_cuts_what_it_has_open(tmp_path: Path) -> None:
+    go = threading.Event()
+    with ScriptedModel([Say("one two three four", TOKENS, hold=go)]) as model:
+        with door_to(model, tmp_path / "log") as door, plain_client(door) as client:
+            body = {"model": "gpt-5", "messages": [], "stream": True}
+            with client.stream("POST", "/v1/chat/completions", json=body) as answer:
+                next(answer.iter_bytes())
+                door_facts = door.traffic
+        go.set()
+    assert not door.socket.parent.exists()
+    facts = door_facts()
+    assert (facts.errors, facts.last_failure) == ({}, None)
+    assert lines_of(tmp_path / "log")[0]["abandoned"] is True
+
+
+def test_a_replay_gives_the_same_answers_and_costs_nothing(tmp_path: Path) -> None:
+    script = [Say("first", TOKENS), Fail(429, retry_after=0), Call("look", {"a": 1}, tokens=TOKENS)]
+    file = tmp_path / "answers.jsonl"
+    with (
+        ScriptedModel(script) as model,
+        gateway_to(model, record=file) as gateway,
+        gateway.open_endpoint(budget_usd=9, log=tmp_path / "1", lane="task/1") as door,
+    ):
+        recorded = conversation(door)
+        facts = door.traffic()
+    with (
+        run_gateway(None, model="gpt-5", prices=known_prices(), replay=file) as gateway,
+        gateway.open_endpoint(budget_usd=9, log=tmp_path / "2", lane="task/1") as door,
+    ):
+        gateway.probe()
+        replayed = conversation(door)
+        again = door.traffic()
+        with plain_client(door) as client:
+            other = ask(client, ApiFormat.OPENAI_CHAT)
+        last = door.traffic().last_failure
+
+    assert replayed == recorded
+    assert (again.usage.input_tokens, again.usage.output_tokens) == (2000, 400)
+    assert again.errors == facts.errors == {ModelErrorKind.RATE_LIMIT: 1}
+    assert facts.usage.cost_usd == costs(1.25, 0.125, 10, times=2)
+    assert again.usage.cost_usd == 0.0
+    assert (other.status_code, last.kind) == (502, ModelErrorKind.CONNECTION)
+    assert "not in the recording" in other.json()["error"]["message"]
+    assert model.key not in file.read_text()
+
+
+def conversation(door):
+    """Status, headers that matter and the chunks of three answers."""
+    seen = []
+    with plain_client(door) as client:
+        for stream in (False, True, True):
+            body = {"model": "gpt-5", "messages": [USER], "stream": stream}
+            with client.stream("POST", "/v1/chat/completions", json=body) as answer:
+                kept = {name: answer.headers.get(name) for name in ("retry-after", "content-type")}
+                seen.append((answer.status_code, kept, list(answer.iter_raw())))
+    return seen
+
+
+def test_attempts_that_ran_at_a_time_are_told_apart_in_a_replay(tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    with (
+        ScriptedModel(lambda asked: Say(asked.body["messages"][0]["content"])) as model,
+        gateway_to(model, record=file) as gateway,
+        gateway.open_endpoint(budget_usd=9, log=tmp_path / "1", lane="a/1") as one,
+        gateway.open_endpoint(budget_usd=9, log=tmp_path / "2", lane="b/1") as two,
+        plain_client(one) as first,
+        plain_client(two) as second,
+    ):
+        for turn in range(3):
+            ask(second, ApiFormat.OPENAI_CHAT, text=f"b{turn}")
+            ask(first, ApiFormat.OPENAI_CHAT, text=f"a{turn}")
+    said = []
+    with (
+        run_gateway(None, model="gpt-5", prices=known_prices(), replay=file) as gateway,
+        gateway.open_endpoint(budget_usd=9, log=tmp_path / "3", lane="a/1") as door,
+        plain_client(door) as client,
+    ):
+        for turn in (2, 0, 1):
+            answer = ask(client, ApiFormat.OPENAI_CHAT, text=f"a{turn}").json()
+            said.append(answer["choices"][0]["message"]["content"])
+    assert said == ["a2", "a0", "a1"]
+
+
+UNPLUGGED = """
+import sys
+from pathlib import Path
+import httpx2
+from agentbench.models.model_catalogue import known_prices
+from agentbench.models.gateway.gateway import run_gateway
+with run_gateway(None, model="gpt-5", prices=known_prices(), replay=Path(sys.argv[1])) as gateway:
+    with gateway.open_endpoint(budget_usd=1, log=Path(sys.argv[2])) as door:
+        way = httpx2.HTTPTransport(uds=str(door.socket))
+        with httpx2.Client(transport=way, timeout=60) as client:
+            headers = {"x-api-key": door.token}
+            body = {"model": "gpt-5", "messages": []}
+            answer = client.post("http://door/v1/messages", json=body, headers=headers)
+            print(answer.json()["content"][0]["text"])
+"""
+
+
+def test_a_replay_needs_no_network(tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    with (
+        ScriptedModel([Say("out of the box")]) as model,
+        door_to(model, tmp_path / "log", record=file) as door,
+        plain_client(door) as client,
+    ):
+        ask(client, ApiFormat.ANTHROPIC_MESSAGES)
+    bare = ["unshare", "--net", "--map-root-user"]
+    done = subprocess.run(
+        [*bare, sys.executable, "-c", UNPLUGGED, str(file), str(tmp_path / "again")],
+        capture_output=True,
+        text=True,
+        timeout=HANG_SECONDS,
+        check=False,
+    )
+    if "unshare" in done.stderr and "Operation not permitted" in done.stderr:
+        pytest.skip(f"no network namespace can be made here: {done.stderr.strip()}")
+    assert (done.stdout, done.returncode) == ("out of the box\n", 0), done.stderr
+
+
+def test_what_cannot_be_is_refused_at_the_start(tmp_path: Path) -> None:
+    (tmp_path / "other").write_text("something else\n")
+    prices = known_prices()
+    endpoints = endpoints_of("http://127.0.0.1:1", None)
+    for wrong, options in (
+        (UsageError, {"record": tmp_path / "a", "replay": tmp_path / "b"}),
+        (InputError, {"replay": tmp_path / "nothing"}),
+        (InputError, {"replay": tmp_path / "other"}),
+        (InputError, {"record": tmp_path / "other"}),
+        (StorageError, {"record": tmp_path / "other" / "file"}),
+    ):
+        with pytest.raises(wrong), run_gateway(endpoints, model="m", prices=prices, **options):
+            pass
+    with pytest.raises(UsageError), run_gateway(None, model="m", prices=prices):
+        pass
+
+
+def test_it_leaves_nothing_behind(tmp_path: Path) -> None:
+    threads = set(threading.enumerate())
+    with ScriptedModel([]) as model, door_to(model, tmp_path / "log") as door:
+        path = door.socket
+    with pytest.raises(FileNotFoundError), socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(path))
+    assert not path.parent.parent.exists()
+    assert set(threading.enumerate()) == threads

@@ -1,7 +1,10 @@
+import json
+
 import pytest
 from pydantic import ValidationError
 
-from agentbench.runs.store.configuration import RunConfiguration, RunEnding
+from agentbench.errors import InputError
+from agentbench.runs.store.configuration import RunConfiguration, RunEnding, refuse_newer
 from tests.runs.records import configuration
 
 
@@ -17,3 +20,10 @@ def test_a_run_that_was_killed_says_nothing_about_its_end():
 def test_a_field_that_nobody_knows_is_refused():
     with pytest.raises(ValidationError):
         configuration(surprise=1)
+
+
+def test_a_document_of_a_newer_version_is_refused():
+    with pytest.raises(InputError, match="x: schema_version 9 is of a newer agentbench"):
+        refuse_newer("x", json.dumps({"schema_version": 9}).encode())
+    for other in (b"", b"[]", b'{"schema_version": 1}', b'{"schema_version": "9"}', b"[" * 100_000):
+        refuse_newer("x", other)

@@ -1,10 +1,23 @@
+import sys
 from datetime import date
 
 import pytest
+from packaging.requirements import Requirement
 
+from agentbench.tasks.project_declaration import RequirementPurpose
+from agentbench.tasks.project_files import parse_ini
 from agentbench.validation.environment.install_strategies import (
+    DISTRIBUTION_OF_MODULE,
+    PLUGINS_BY_FIXTURE,
+    PLUGINS_BY_MARK,
+    PLUGINS_BY_SETTING,
     InstallStrategy,
+    nox_bundles,
+    requirement_bundles,
+    requirements_in,
     setup_commands,
+    tox_bundles,
+    tox_environment,
     version_variables,
 )
 from tests.validation.environment.trees import write_tree
@@ -62,3 +75,129 @@ def test_a_build_that_would_ask_git_is_told_the_releases_version(tmp_path, descr
 )
 def test_else_nothing_is_told(tmp_path, files):
     assert version_variables(write_tree(tmp_path, files)) == {}
+
+
+@pytest.mark.parametrize(
+    "table", [DISTRIBUTION_OF_MODULE, PLUGINS_BY_FIXTURE, PLUGINS_BY_MARK, PLUGINS_BY_SETTING]
+)
+def test_every_name_leads_to_a_requirement(table):
+    assert [str(Requirement(text)) for text in table.values()] == list(table.values())
+
+
+def test_no_module_of_python_itself_is_said_to_be_brought():
+    assert DISTRIBUTION_OF_MODULE.keys().isdisjoint(sys.stdlib_module_names)
+
+
+def test_files_for_tests_and_for_developers_are_told_by_their_names(tmp_path):
+    names = [
+        "requirements.txt",
+        "requirements-dev.txt",
+        "test-requirements.txt",
+        "requirements/test.txt",
+        "requirements/docs.txt",
+        "tests/requirements.txt",
+        "requirements_latest.txt",
+    ]
+    tree = write_tree(tmp_path, dict.fromkeys(names, "six\n"))
+    found = {bundle.where: bundle.purpose for bundle in requirement_bundles(tree)}
+    assert found == {
+        "requirements-dev.txt": RequirementPurpose.DEVELOPMENT,
+        "test-requirements.txt": RequirementPurpose.TESTS,
+        "requirements/test.txt": RequirementPurpose.TESTS,
+        "tests/requirements.txt": RequirementPurpose.TESTS,
+    }
+
+
+def test_included_files_count_and_hashes_and_options_do_not(tmp_path):
+    tree = write_tree(
+        tmp_path,
+        {
+            "requirements/test.txt": "-r base.txt\npytest==7.0 --hash=sha256:00\n-e .\n--pre\n",
+            "requirements/base.txt": "--requirement=more.txt\nsix\n",
+            "requirements/more.txt": "attrs # of old\n",
+        },
+    )
+    assert list(requirements_in(tree, "requirements/test.txt")) == ["attrs", "six", "pytest==7.0"]
+
+
+def test_files_that_include_each_other_end(tmp_path):
+    tree = write_tree(tmp_path, {"a.txt": "-r b.txt\nsix", "b.txt": "-r a.txt\nattrs"})
+    assert set(requirements_in(tree, "a.txt")) == {"six", "attrs"}
+
+
+def test_an_included_file_outside_the_tree_is_not_read(tmp_path):
+    write_tree(tmp_path, {"secret.txt": "secret"})
+    tree = write_tree(tmp_path / "tree", {"test.txt": "-r ../secret.txt\n"})
+    assert list(requirements_in(tree, "test.txt")) == []
+
+
+def test_a_files_bundle_installs_the_file_and_knows_what_it_holds(tmp_path):
+    tree = write_tree(tmp_path, {"test-requirements.txt": "pytest\n"})
+    (bundle,) = requirement_bundles(tree)
+    assert (bundle.files, bundle.requirements, bundle.known_requirements) == (
+        ("test-requirements.txt",),
+        (),
+        ("pytest",),
+    )
+
+
+TOX = """\
+[tox]
+envlist = py3
+[testenv]
+deps =
+    pytest
+    -r{toxinidir}/requirements.txt
+    py27: mock
+    {[base]deps}
+    -r ../outside.txt
+extras =
+    test
+    more
+setenv =
+    TZ = UTC
+    HERE = {toxinidir}
+    PYTHONHASHSEED=0
+commands = pytest {posargs}
+"""
+
+
+def test_what_testenv_installs_is_one_bundle(tmp_path):
+    tree = write_tree(tmp_path / "tree", {"requirements.txt": "six\n"})
+    (bundle,) = tox_bundles(parse_ini(TOX), tree)
+    assert bundle.extras == ("test", "more")
+    assert bundle.files == ("requirements.txt",)
+    assert bundle.requirements == ("pytest",)
+    assert bundle.known_requirements == ("six",)
+
+
+def test_a_file_without_testenv_has_no_bundle(tmp_path):
+    assert list(tox_bundles(parse_ini("[flake8]\nx = 1"), tmp_path)) == []
+
+
+def test_variables_with_plain_values_are_taken():
+    assert tox_environment(parse_ini(TOX)) == {"TZ": "UTC", "PYTHONHASHSEED": "0"}
+
+
+def test_what_nox_sessions_of_tests_install_is_read_and_not_run(tmp_path):
+    tree = write_tree(tmp_path, {"requirements.txt": "six\n"})
+    text = """
+import nox
+raise SystemExit("run")
+@nox.session
+def tests(session):
+    session.install("-e", ".[test]", "pytest", "-r", "requirements.txt")
+    session.install(*more)
+@nox.session
+def lint(session):
+    session.install("ruff")
+"""
+    (bundle,) = nox_bundles(text, tree)
+    assert bundle.where == "session `tests` of noxfile.py"
+    assert bundle.extras == ("test",)
+    assert bundle.files == ("requirements.txt",)
+    assert bundle.requirements == ("pytest",)
+
+
+def test_no_noxfile_has_no_bundle(tmp_path):
+    assert list(nox_bundles(None, tmp_path)) == []

@@ -1,8 +1,10 @@
+import json
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from agentbench.extensions.llm.in_sandbox.editing import edit, replace_text
+from agentbench.extensions.llm.in_sandbox.editing import answer, edit, replace_text
 from agentbench.extensions.llm.in_sandbox.paths import RefusedError
 
 TEXTS = st.text(alphabet="ab \n\tü.*(", max_size=30)
@@ -122,3 +124,30 @@ def test_no_old_text_fills_an_empty_file_and_spares_a_full_one(tmp_path):
 def test_several_occurrences_are_counted(tmp_path):
     (tmp_path / "f").write_text("a a a")
     assert edit(str(tmp_path), "f", "a", "b", replace_all=True) == "f: replaced 3 occurrences"
+
+
+def told(task, root, **given):
+    said = answer(task, str(root), given)
+    assert said.isascii()
+    return json.loads(said)
+
+
+def test_what_was_done_and_what_was_refused_are_told_apart(tmp_path):
+    (tmp_path / "f").write_text("ü\n")
+    assert told("read_file", tmp_path, path="f") == {"text": "f: lines 1-1 of 1\n     1\tü"}
+    assert told("read_file", tmp_path, path="..") == {
+        "error": ".. leads out of the workspace; give a path inside it"
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        ("nowhere", "there is no nowhere"),
+        ("f/x", "f/x: Not a directory"),
+        ("a" * 300, f"{'a' * 300}: File name too long"),
+    ],
+)
+def test_what_the_system_refuses_is_told_with_its_reason(tmp_path, path, error):
+    (tmp_path / "f").touch()
+    assert told("read_file", tmp_path, path=path) == {"error": error}

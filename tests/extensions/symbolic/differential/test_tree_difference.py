@@ -1,4 +1,15 @@
-from agentbench.extensions.symbolic.differential.tree_difference import compare_trees
+from pathlib import PurePosixPath
+
+import pytest
+
+from agentbench.extensions.symbolic.differential.tree_difference import (
+    DefinitionKind,
+    compare_trees,
+    definitions_of,
+    is_test_path,
+    modules_of,
+)
+from tests.extensions.symbolic.differential.conftest import tree_of
 
 BASE = {
     "shop/__init__.py": "",
@@ -133,3 +144,137 @@ def test_a_program_is_not_called(trees):
     found = contrast(trees, "shop/__main__.py", "print(label(1))", "print(label(2))")
     assert names(found.differing) == ["main"]
     assert found.callable == ()
+
+
+SOURCE = b'''
+"""A module."""
+import re
+
+LIMIT = 5
+LIMITS: dict[str, int] = {"a": 1}
+
+
+def outer(x):
+    """Says what."""
+    def inner():
+        return LIMIT
+    return inner() + x
+
+
+class Box:
+    """A box."""
+
+    size = 3
+
+    def __init__(self, wide):
+        self.wide = wide
+
+    class Lid:
+        def close(self):
+            return helper(self)
+'''
+
+
+def changed(old: str, new: str, source: bytes = SOURCE) -> set[str]:
+    before, after = (
+        definitions_of(source),
+        definitions_of(source.replace(old.encode(), new.encode())),
+    )
+    assert before is not None
+    assert after is not None
+    return {name for name in {*before, *after} if before.get(name) != after.get(name)}
+
+
+def test_functions_classes_methods_and_values_are_found_by_their_names():
+    found = definitions_of(SOURCE)
+    assert found is not None
+    assert {name: one.kind for name, one in found.items()} == {
+        "LIMIT": DefinitionKind.VALUE,
+        "LIMITS": DefinitionKind.VALUE,
+        "outer": DefinitionKind.FUNCTION,
+        "Box": DefinitionKind.CLASS,
+        "Box.__init__": DefinitionKind.FUNCTION,
+        "Box.Lid": DefinitionKind.CLASS,
+        "Box.Lid.close": DefinitionKind.FUNCTION,
+    }
+    assert found["outer"].uses == {"LIMIT", "inner", "x"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"""Says what."""', '"""Says more."""'),
+        ('"""Says what."""\n', "# nothing\n"),
+        ("inner() + x", "(inner()\n        + x)"),
+        ('"""A box."""', '"""Another."""'),
+        ("import re\n", "import re\nimport os\n"),
+    ],
+    ids=["docstring", "no-docstring", "layout", "class-docstring", "import"],
+)
+def test_docstrings_comments_layout_and_imports_do_not_count(old, new):
+    assert changed(old, new) == set()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "names"),
+    [
+        ("return LIMIT", "return 5", {"outer"}),
+        ("LIMIT = 5", "LIMIT = 6", {"LIMIT"}),
+        ('{"a": 1}', '{"a": 2}', {"LIMITS"}),
+        ("size = 3", "size = 4", {"Box"}),
+        ("class Box:", "class Box(list):", {"Box"}),
+        ("helper(self)", "self", {"Box.Lid.close"}),
+        ("def close", "def shut", {"Box.Lid.close", "Box.Lid.shut"}),
+        ("LIMIT = 5", "LIMIT = 5\nLIMITS.update(b=2)", {"LIMITS"}),
+    ],
+)
+def test_a_change_belongs_to_the_smallest_thing_around_it(old, new, names):
+    assert changed(old, new) == names
+
+
+def test_what_is_defined_under_a_condition_differs_as_a_whole():
+    source = b"try:\n    import fast\nexcept ImportError:\n    def quick(x):\n        return x\n"
+    assert changed("return x", "return -x", source) == {"quick"}
+
+
+@pytest.mark.parametrize(
+    "source", [b"def f(:", b"x = '\0'", b"(" * 5000, b"# coding: nothing\n"], ids=str
+)
+def test_what_is_no_python_has_no_definitions(source):
+    assert definitions_of(source) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "root", "name"),
+    [
+        ("basket.py", ".", "basket"),
+        ("shop/__init__.py", ".", "shop"),
+        ("shop/till.py", ".", "shop.till"),
+        ("src/lib/__init__.py", "src", "lib"),
+        ("src/lib/inner/deep.py", "src", "lib.inner.deep"),
+        ("loose/one.py", "loose", "one"),
+    ],
+)
+def test_a_module_is_imported_from_above_its_outermost_package(path, root, name):
+    inits = ("shop/__init__.py", "src/lib/__init__.py", "src/lib/inner/__init__.py")
+    tree = tree_of({**dict.fromkeys(inits, ""), path: ""}, {})
+    module = modules_of(tree, ()).modules[PurePosixPath(path)]
+    assert (module.root, module.name) == (PurePosixPath(root), name)
+
+
+def test_tests_and_what_is_no_python_are_no_modules():
+    files = {"a.py": "", "tests/test_a.py": "", "notes.md": "", "testsuite.py": ""}
+    package = modules_of(tree_of(files, {"b.py": "x = 1\n", "a.py": None}), ("tests/",))
+    assert sorted(map(str, package.modules)) == ["b.py", "testsuite.py"]
+    assert [spot.name for spot in package.definitions] == ["x"]
+
+
+def test_a_path_is_a_test_below_the_tests_alone():
+    assert is_test_path(PurePosixPath("tests/deep/test_a.py"), ("tests",))
+    assert not is_test_path(PurePosixPath("tests_of/a.py"), ("tests",))
+
+
+def test_what_would_start_something_is_a_program():
+    package = modules_of(tree_of({"a/__main__.py": "", "setup.py": "", "a/b.py": ""}, {}), ())
+    programs = {str(path) for path, module in package.modules.items() if module.is_program}
+    assert programs == {"a/__main__.py", "setup.py"}
