@@ -21,7 +21,7 @@ OWNERS = (
 """Tests of the tables that extensions add rows to, and of what lists all files."""
 
 
-def tests_without(names: list[str], folder: Path, *tests: str) -> None:
+def run_without(names: list[str], folder: Path, *tests: str) -> None:
     """Run tests, in a copy of the tree without some extensions; they must pass."""
     listed = ("git", "ls-files", "--cached", "--others", "--exclude-standard")
     files = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -41,10 +41,10 @@ def tests_without(names: list[str], folder: Path, *tests: str) -> None:
 
 
 def test_without_all_of_them_the_owners_of_their_tables_work(tmp_path: Path) -> None:
-    tests_without(EXTENSIONS, tmp_path, *OWNERS)
+    run_without(EXTENSIONS, tmp_path, *OWNERS)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", EXTENSIONS)
 def test_without_one_of_them_all_quick_tests_pass(tmp_path: Path, name: str) -> None:
-    tests_without([name], tmp_path)
+    run_without([name], tmp_path)
