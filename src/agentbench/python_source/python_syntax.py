@@ -9,6 +9,7 @@ all collections of a judge began there. The longest ones stop all threads for a 
 """
 
 import ast
+import gc
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,10 +24,16 @@ _LOCK = Lock()
 
 @contextmanager
 def _exclusive() -> Iterator[None]:
-    """Admit one thread at a time, and hide the warnings about a source."""
+    """Admit one thread at a time without the collector, and hide the warnings about a source."""
     with _LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            yield
+        finally:
+            if was_enabled:
+                gc.enable()
 
 
 def parse(source: str | bytes, path: str = "<unknown>") -> ast.Module:
