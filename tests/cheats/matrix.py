@@ -176,8 +176,10 @@ def run(
             if is_resolved(record):
                 tally.resolved += 1
                 tally.broken += {controls_of(record), controls[row]} != {ControlKind.WEAK}
-            said = "RESOLVED" if is_resolved(record) else str(record.failure_reason)
-            sys.stderr.write(f"{cell.name}: {controls_of(record)} {said} {record.detail[:200]}\n")
+            outcome = "RESOLVED" if is_resolved(record) else str(record.failure_reason)
+            sys.stderr.write(
+                f"{cell.name}: {controls_of(record)} {outcome} {record.detail[:200]}\n"
+            )
     return tallies, controls
 
 

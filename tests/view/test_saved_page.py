@@ -105,8 +105,10 @@ def test_the_page_refers_to_nothing_else_and_allows_only_its_style(two, runs):
 
 @pytest.mark.parametrize("text", [*HOSTILE, "x" * 10_000], ids=range(41))
 def test_hostile_texts_make_no_element_and_no_attribute(few, tame, text):
-    said = {"agent": text, "model": text, "detail": text}
-    attempts = [replace(one, task_id=f"{one.task_id}{text}", **said) for one in few.attempts]
+    hostile_texts = {"agent": text, "model": text, "detail": text}
+    attempts = [
+        replace(one, task_id=f"{one.task_id}{text}", **hostile_texts) for one in few.attempts
+    ]
     hostile = Parsed(page_of(replace(few, name=text, attempts=attempts)))
     shapes = [[(tag, sorted(a)) for tag, a in page.elements] for page in (tame, hostile)]
     assert shapes[0] == shapes[1]

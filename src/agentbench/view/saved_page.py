@@ -88,5 +88,5 @@ def _comparison(runs: Sequence[Entrant]) -> dict[str, object]:
     return {
         "labels": labels,
         "made": made,
-        "sides": [(name, one, two, formatting.statement(said)) for name, one, two, said in sides],
+        "sides": [(name, one, two, formatting.statement(each)) for name, one, two, each in sides],
     }

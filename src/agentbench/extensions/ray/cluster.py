@@ -28,7 +28,7 @@ class RayCluster:
         store: RunStore,
     ) -> Executor:
         """An executor that sends each try to a free slot."""
-        # A built-in agent is made again on the node: with its own folder of client bundles.
+        # By its name, a node makes a built-in agent for one task: the oracle has all solutions.
         sent = configuration.agent if configuration.agent in BUILT_IN_AGENTS else agent
         prices = configuration.prices.read_bytes() if configuration.prices else None
         worker = _worker(configuration, resources.settings, sent, prices)
