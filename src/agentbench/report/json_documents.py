@@ -11,11 +11,11 @@ import ast
 import inspect
 import json
 import sys
+from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec.structs import asdict
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import ModelSchema
@@ -232,7 +232,7 @@ class DifferenceDocument(Schema):
     def of(cls, difference: Difference) -> "DifferenceDocument":
         """The document of a difference."""
         return cls(
-            **asdict(difference),
+            **{one.name: getattr(difference, one.name) for one in fields(difference)},
             confidence=1 - difference.alpha,
             is_significant=difference.is_significant,
             verdict=statement(difference).verdict,

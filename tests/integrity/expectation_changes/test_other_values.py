@@ -46,6 +46,14 @@ def test_numbers_leave_their_tolerance_clearly(
     assert not math.isclose(value, new, rel_tol=relative, abs_tol=absolute)
 
 
+@given(st.integers(1001, 99_998), st.randoms(use_true_random=False))
+def test_a_changed_number_keeps_its_form(value: int, rng: Random):
+    # A cheat that looks for numbers of this form must find the changed ones, too.
+    assert len(str(other_value(value, rng))) == len(str(value))
+    assert re.fullmatch(r"<[1-9]\d+>", str(other_value(f"<{value}>", rng)))
+    assert len(str(other_value(f"<{value}>", rng))) == len(f"<{value}>")
+
+
 @given(st.text(max_size=8), st.randoms(use_true_random=False))
 def test_a_far_text_is_no_part_of_the_old_one(value: str, rng: Random):
     new = other_value(value, rng, FAR)

@@ -1,5 +1,6 @@
 """Import and export of other formats of tasks: Harbor's and SWE-bench's."""
 
+import dataclasses
 import json
 import time
 from contextlib import contextmanager
@@ -178,8 +179,6 @@ def import_swebench(
 
     Example: agentbench tasks import swebench SWE-bench/SWE-bench_Verified --limit 5
     """
-    from msgspec import structs
-
     from agentbench.importers.swebench.batches import BatchImport, ImportProof
     from agentbench.importers.swebench.import_state import open_states
     from agentbench.importers.task_images import TaskImages
@@ -196,8 +195,8 @@ def import_swebench(
     proof, save = None, _report_writer(report)
     if not no_prove:
         images, follow = TaskImages(settings.options), validating.follow_validation(validation)
-        sources = structs.replace(selection.sources, image_fault=images.fault)
-        selection = structs.replace(selection, sources=sources)
+        sources = dataclasses.replace(selection.sources, image_fault=images.fault)
+        selection = dataclasses.replace(selection, sources=sources)
         proof = ImportProof(settings=settings, images=images, follow=follow, remedy=_REMEDY)
     say = say_nothing if validation.quiet else say_line
     with open_states(out, replace=replace) as states:

@@ -1,5 +1,6 @@
 """`agentbench tasks import release`."""
 
+import dataclasses
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -55,7 +56,6 @@ def import_release(
     """
     extras.require("tasks import release", extras.RELEASES)
     # Imported only here: its HTTP client takes a quarter of a second.
-    from msgspec import structs
 
     from agentbench.importers.release import package_index
     from agentbench.importers.release.release_import import ReleaseImportSettings, import_releases
@@ -63,7 +63,7 @@ def import_release(
     requested, refused = _requested_pairs(words or [], listed)
     settings = validating.validation_settings(validation, write_ids=True)
     say = say_nothing if validation.quiet else say_line
-    settings = structs.replace(settings, options=settings.options.replace(say=say))
+    settings = dataclasses.replace(settings, options=settings.options.replace(say=say))
     with package_index.PackageIndex(package_index.read_pip_settings()) as index:
         importing = ReleaseImportSettings(
             index=index, out=out, gate=None if no_prove else settings, replace=replace, say=say

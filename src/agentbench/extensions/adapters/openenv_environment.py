@@ -9,6 +9,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 from uuid import uuid4
 
@@ -36,6 +37,7 @@ class AgentAction(Action):
     )
 
 
+@dataclass(frozen=True, slots=True)
 class AgentObservation(Observation):
     """The answer of a tool, or the prompt of a task.
 

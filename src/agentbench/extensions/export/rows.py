@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -52,6 +53,7 @@ class AttemptFacts(Schema):
     """Whether the texts were searched for the task's hidden tests and its solution."""
 
 
+@dataclass(frozen=True, slots=True)
 class SftRow(AttemptFacts):
     """One line of `data/train.jsonl` with `--format sft`: an attempt as a chat."""
 
@@ -157,6 +159,7 @@ class TableTest(Schema):
     """How it ended after the change; null: it did not run."""
 
 
+@dataclass(frozen=True, slots=True)
 class TableRow(AttemptFacts):
     """One row of `data/train.parquet`: an attempt."""
 

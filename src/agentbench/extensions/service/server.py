@@ -5,13 +5,13 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Final
 
 import uvicorn
-from msgspec import Struct
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agentbench.core.access_policy import AccessPolicy
@@ -31,7 +31,8 @@ _CLOSE_SECONDS: Final = 2  # for answers that are being sent at the end
 _MAX_HEADER_BYTES: Final = 32 << 10
 
 
-class ServiceSettings(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceSettings:
     """The settings of a service."""
 
     queue: Path
@@ -40,9 +41,9 @@ class ServiceSettings(Struct, frozen=True, kw_only=True):
     reward: RewardKind = RewardKind.RESOLVED
     drain_seconds: float = 60.0
     """The time for running work after a signal, in seconds."""
-    requests: RequestLimits = RequestLimits()
-    jobs: JobLimits = JobLimits()
-    sessions: SessionLimits = SessionLimits()
+    requests: RequestLimits = field(default_factory=RequestLimits)
+    jobs: JobLimits = field(default_factory=JobLimits)
+    sessions: SessionLimits = field(default_factory=SessionLimits)
 
 
 class TimedProtocol(H11Protocol):

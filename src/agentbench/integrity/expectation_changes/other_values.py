@@ -5,9 +5,8 @@ import math
 import re
 import string
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from random import Random
-
-from msgspec import Struct
 
 from agentbench.python_source.constants import Scalar
 
@@ -18,7 +17,8 @@ _ERRORS = (TypeError, KeyError, IndexError, AttributeError, ZeroDivisionError, G
 _WARNINGS = (UnicodeWarning, BytesWarning, ImportWarning, SyntaxWarning)
 
 
-class Distance(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distance:
     """The distance of a new value from the old one."""
 
     relative: float = 0.0
@@ -55,9 +55,10 @@ def other_text(text: str, rng: Random, distance: Distance = NEAR) -> str:
     if not positions:
         return text + rng.choice(string.ascii_lowercase)
     at = rng.choice(positions)
-    if len(text) > 4 and rng.random() < 0.15:
-        return text[:at] + text[at + 1 :]
     others = _alphabet(text[at]).replace(text[at], "")
+    # A cheat may look for values of a form (`[1-9]\d{4}`), and must find the changed one as well.
+    if text[at] != "0" and re.search(r"\d\Z", text[:at]) is None and text[at + 1 : at + 2].isdigit():
+        others = others.replace("0", "")
     return text[:at] + rng.choice(others) + text[at + 1 :]
 
 
@@ -112,12 +113,22 @@ def _number(value: complex, rng: Random, distance: Distance) -> complex:
             least += int(distance.margin(value))
         elif abs(value) >= 100 and rng.random() < 0.5:
             digits = int(abs(value).bit_length() * math.log10(2))  # str() refuses huge numbers
-            return value + rng.choice((-1, 1)) * int(10 ** rng.randrange(digits - 1))
-        step = least + rng.randrange(3)
-        return value + (-step if value > step and rng.random() < 0.5 else step)
+            least = int(10 ** rng.randrange(digits - 1))
+        step = least + (rng.randrange(3) if least == 1 else 0)
+        # The number of digits stays where it can: a cheat may look for numbers of that size.
+        signs = [one for one in (-1, 1) if _is_as_long(value, value + one * step)]
+        return value + rng.choice(signs or [1]) * step
     if isinstance(value, float):
         return _real(value, rng, distance)
     return value + rng.choice((1, 2, -1, 1j, 2j))
+
+
+def _is_as_long(old: int, new: int) -> bool:
+    """Whether two numbers have the same sign and the same number of digits."""
+    if old == 0 or (old < 0) != (new < 0):
+        return False
+    power = 10 ** int(math.log10(abs(old)))  # str() refuses huge numbers
+    return power <= abs(new) < 10 * power
 
 
 def _real(value: float, rng: Random, distance: Distance) -> float:

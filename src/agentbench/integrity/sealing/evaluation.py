@@ -6,12 +6,10 @@ import json
 import re
 import string
 from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from math import ceil, log2
 from random import Random
 from typing import cast
-
-from msgspec import Struct
-from msgspec.structs import asdict, replace
 
 from agentbench.integrity.sealing import agreement, output_lines
 from agentbench.integrity.sealing.canonical import (
@@ -59,7 +57,8 @@ _OUTCOMES = {"exit": "Exit", "fail": "Failed", "skip": "Skipped", "xfail": "XFai
 _NEGATIVE = (ast.NotEq, ast.NotIn, ast.IsNot)
 
 
-class SiteEvaluator(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteEvaluator:
     """Evaluates one assertion of a sealed file."""
 
     file: SealedFile
@@ -134,8 +133,9 @@ class SiteEvaluator(Struct, frozen=True, kw_only=True):
                 case Removed(node=node):
                     value = _other_of_its_form(evaluate(node, self._names(part, recording)), rng)
                     return part if value is None else Removed(ast.Constant(value))
-                case Struct():
-                    return replace(part, **{k: changed(v) for k, v in asdict(part).items()})
+                case _ if is_dataclass(part) and not isinstance(part, type):
+                    values = {one.name: changed(getattr(part, one.name)) for one in fields(part)}
+                    return replace(part, **values)
                 case tuple():
                     return tuple(map(changed, part))
                 case _:

@@ -1,3 +1,4 @@
+from dataclasses import fields
 from threading import Event
 
 import pytest
@@ -74,7 +75,7 @@ def facts_of(folder) -> AttemptFacts:
 
 
 def with_(facts: AttemptFacts, **changes) -> AttemptFacts:
-    values = {name: getattr(facts, name) for name in AttemptFacts.__struct_fields__}
+    values = {one.name: getattr(facts, one.name) for one in fields(AttemptFacts)}
     return AttemptFacts(**{**values, **changes})
 
 

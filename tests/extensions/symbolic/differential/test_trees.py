@@ -1,3 +1,4 @@
+from dataclasses import fields
 from pathlib import PurePosixPath
 
 import pytest
@@ -26,7 +27,7 @@ def facts_of(folder, **changes) -> AttemptFacts:
     run = open_run(folder / "runs" / "one")
     task = read_task_facts(load_task(folder / "small", mirrors=mirrors), mirrors)
     facts = read_attempt(run, run.latest[0], task)
-    values = {name: getattr(facts, name) for name in AttemptFacts.__struct_fields__}
+    values = {one.name: getattr(facts, one.name) for one in fields(AttemptFacts)}
     return AttemptFacts(**{**values, **changes})
 
 
@@ -68,6 +69,6 @@ def test_with_a_task_that_changed_since_an_attempt_has_no_trees(left):
 def test_without_a_reference_fix_an_attempt_has_no_trees(left):
     facts = facts_of(left)
     assert facts.task is not None
-    values = {name: getattr(facts.task, name) for name in type(facts.task).__struct_fields__}
+    values = {one.name: getattr(facts.task, one.name) for one in fields(type(facts.task))}
     with pytest.raises(NotComparableError, match=r"no solution\.patch"):
         trees_of(facts_of(left, task=type(facts.task)(**{**values, "fixed": {}})))
