@@ -44,8 +44,7 @@ from agentbench.models.trajectory import (
     TrajectoryAgent,
 )
 from agentbench.runs.store.configuration import RunConfiguration, RunEnding, TaskEntry
-from agentbench.runs.store.lines import ATTEMPTS
-from agentbench.runs.store.reading import RECORD_FILE
+from agentbench.runs.store.reading import ATTEMPTS, RECORD_FILE
 from agentbench.runs.store.store import RunStore
 from agentbench.sandbox.interface import Stream
 from agentbench.scoring.evidence import (

@@ -22,7 +22,7 @@ def run(tmp_path_factory):
 
 
 def test_every_record_is_whole_and_has_the_verdict_of_its_evidence(run):
-    read = read_run(run.folder, whole=True)
+    read = read_run(run.folder)
     assert read.warnings() == ()
     assert len(read.summaries) >= 120
     for record in read.records():
@@ -42,7 +42,7 @@ def test_every_record_is_whole_and_has_the_verdict_of_its_evidence(run):
 def test_every_attempt_is_there_with_all_kinds_of_ends(run):
     latest = run.latest()
     assert len(latest) == 120
-    assert {record.fault for record in read_run(run.folder, whole=True).records()} == {None, *Fault}
+    assert {record.fault for record in read_run(run.folder).records()} == {None, *Fault}
     summary = ResultSummary.of(latest)
     assert 0 < summary.overall.resolved < 120
     assert summary.cost_usd is not None
@@ -50,7 +50,7 @@ def test_every_attempt_is_there_with_all_kinds_of_ends(run):
 
 
 def test_attempts_have_the_files_that_their_records_name(run):
-    for record in read_run(run.folder, whole=True).records():
+    for record in read_run(run.folder).records():
         folder = run.folder_of(record)
         assert all((folder / stage.log).is_file() for stage in record.stages)
         assert record.patch is None or (folder / record.patch.path).is_file()
@@ -65,10 +65,7 @@ def test_the_same_options_make_the_same_run(tmp_path):
     )
     assert one.name == other.name
     without_logs = [
-        [
-            record.model_copy(update={"stages": ()})
-            for record in read_run(each, whole=True).records()
-        ]
+        [record.model_copy(update={"stages": ()}) for record in read_run(each).records()]
         for each in (one, other)
     ]
     assert without_logs[0] == without_logs[1]
@@ -76,7 +73,7 @@ def test_the_same_options_make_the_same_run(tmp_path):
 
 def test_texts_that_are_handed_in_are_said_by_the_agents(tmp_path):
     wanted = Wanted(runs_dir=tmp_path, tasks=40, texts=HOSTILE, folders=True)
-    records = tuple(read_run(write_run(wanted), whole=True).records())
+    records = tuple(read_run(write_run(wanted)).records())
     said = "".join(record.detail for record in records)
     assert "<script>" in said
     assert any(text in str(records[0].tests[0].node_id) for text in HOSTILE)
@@ -90,6 +87,6 @@ def test_the_program_prints_the_folder(tmp_path):
         text=True,
         check=True,
     )
-    records = tuple(read_run(Path(done.stdout.strip()), whole=True).records())
+    records = tuple(read_run(Path(done.stdout.strip())).records())
     assert {record.task_id for record in records} == {"cache__00000", "router__00001"}
     assert {record.usage.cost_usd for record in records if record.usage} <= {None}

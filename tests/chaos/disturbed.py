@@ -111,7 +111,7 @@ class Disturbed:
 
     def tries(self) -> tuple[AttemptRecord, ...]:
         """Every record of the run."""
-        return tuple(read_run(self.run, whole=True).records())
+        return tuple(read_run(self.run).records())
 
     def check(self) -> None:
         """Every attempt has the verdict of an undisturbed run, and has it once."""

@@ -11,7 +11,7 @@ import agentbench.cli
 from agentbench.cli.app import SHORT_HELP, command_named
 from tests.patience import HANG_SECONDS
 
-HEAVY_LIBRARIES = {"docker", "git", "httpx", "httpx2", "huggingface_hub", "jinja2", "msgspec"}
+HEAVY_LIBRARIES = {"docker", "git", "httpx", "httpx2", "huggingface_hub", "jinja2"}
 _WIDTH = 80 - 2 - len("validate") - 2
 
 
@@ -90,7 +90,7 @@ def test_a_command_that_is_misspelt_is_recognised(cli):
 
 HEAVY = {
     "asyncio", "anthropic", "docker", "git", "httpx2", "huggingface_hub", "jinja2", "matplotlib",
-    "mcp", "msgspec", "multiprocessing", "numpy", "openai", "pydantic", "ray", "rich", "scipy",
+    "mcp", "multiprocessing", "numpy", "openai", "pydantic", "ray", "rich", "scipy",
     "starlette", "statsmodels", "tomlkit", "uvicorn",
 }  # fmt: skip
 

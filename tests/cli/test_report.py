@@ -50,7 +50,7 @@ def test_csv_and_markdown_have_a_row_for_each_attempt(cli, runs_dir):
 def test_several_runs_are_reported_together_and_told_apart(cli, runs_dir, monkeypatch):
     (first,) = runs_dir.iterdir()
     shutil.copytree(first, runs_dir / "other")
-    records = tuple(read_run(first, whole=True).records())
+    records = tuple(read_run(first).records())
     others = [record.model_copy(update={"run_id": "other"}) for record in records]
     lines = "".join(f"{record.json_with_checksum()}\n" for record in others)
     (runs_dir / "other" / "attempts.jsonl").write_text(lines)
@@ -90,7 +90,7 @@ def second(runs_dir, **more):
     """Another run of the same two attempts, made from the first one's records."""
     (first,) = runs_dir.iterdir()
     shutil.copytree(first, runs_dir / "other")
-    records = tuple(read_run(first, whole=True).records())
+    records = tuple(read_run(first).records())
     others = [record.model_copy(update={"run_id": "other", **more}) for record in records]
     lines = "".join(f"{record.json_with_checksum()}\n" for record in others)
     (runs_dir / "other" / "attempts.jsonl").write_text(lines)

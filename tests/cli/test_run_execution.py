@@ -29,7 +29,7 @@ def begun(tmp_path, agent, **more):
 def test_records_are_shown_as_they_end(tmp_path, capsys):
     run = begun(tmp_path, NoopAgent(), attempts=2)
     follow_run(run, quiet=False, verbose=False)
-    assert [record.attempt for record in read_run(run.store.folder, whole=True).records()] == [1, 2]
+    assert [record.attempt for record in read_run(run.store.folder).records()] == [1, 2]
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith("1/2 small TESTS_FAILED ")
@@ -106,7 +106,7 @@ def test_one_signal_stops_cleanly_and_the_handlers_are_put_back(tmp_path, capsys
     run = begun(tmp_path, ScriptedAgent(work), attempts=9)
     follow_run(run, quiet=True, verbose=False)
     assert run.resources.cancel.is_set()
-    assert len(tuple(read_run(run.store.folder, whole=True).records())) == 1
+    assert len(tuple(read_run(run.store.folder).records())) == 1
     assert "Stopping. Running attempts will be marked as interrupted" in capsys.readouterr().err
     assert signal.getsignal(number) is before
 

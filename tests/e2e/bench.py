@@ -77,7 +77,7 @@ class Bench:
         """Hold a record against what is promised of every one."""
         assert tuple(stage.name for stage in record.stages) == walked, record.detail
         store = RunStore.open(self.options.runs_dir / record.run_id)
-        assert tuple(read_run(store.folder, whole=True).records())[-1] == record
+        assert tuple(read_run(store.folder).records())[-1] == record
         kept = (store.folder_of(record) / "record.json").read_bytes()
         assert AttemptRecord.model_validate_json(kept) == record
         assert rescore(record) == record

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from agentbench.attempt.record import AttemptRecord
-from agentbench.report.attempt_text import AttemptRow, in_order, rows
+from agentbench.report.attempt_columns import in_order, rows
 from agentbench.report.formats import csv_lines, json_chunks, print_table
 from agentbench.report.leaderboard import AgentResult, Entrant, results_by_agent
 from agentbench.report.text_reports import report_markdown
@@ -30,7 +30,7 @@ def as_table(records: Sequence[AttemptRecord]) -> str:
     return buffer.getvalue()
 
 
-def rows_of(records: Sequence[AttemptRecord]) -> list[AttemptRow]:
+def rows_of(records: Sequence[AttemptRecord]) -> list[dict[str, str]]:
     return list(rows(in_order(records)))
 
 

@@ -81,7 +81,7 @@ def runs(tmp_path):
         with tarfile.open(archive) as packed:
             packed.extractall(tmp_path, filter="data")
         folders.append(tmp_path / archive.name[:-7] / "run")
-    return [ReportedRun.read(folder, whole=True) for folder in folders]
+    return [ReportedRun.read(folder) for folder in folders]
 
 
 def written(runs, path):
@@ -155,7 +155,7 @@ def test_the_lines_in_the_docs_load_it(runs, tmp_path, monkeypatch, capsys):
 
 def test_a_run_without_attempts_has_all_columns(tmp_path):
     store = RunStore.create(tmp_path, configuration())
-    file = written([ReportedRun.read(store.folder, whole=True)], tmp_path / "none.parquet")
+    file = written([ReportedRun.read(store.folder)], tmp_path / "none.parquet")
     assert parquet.read_schema(file).names == arrow_schema().names
     assert parquet.read_table(file).num_rows == 0
 
@@ -165,4 +165,4 @@ def test_a_number_above_64_bits_is_refused_in_one_line(tmp_path):
     record = resolved(usage=UsageRecord(requests=1 << 70))
     store.append(record, store.attempt_folder(record.task_id, 1)[0])
     with pytest.raises(InputError, match="a record does not fit its columns"):
-        written([ReportedRun.read(store.folder, whole=True)], tmp_path / "big.parquet")
+        written([ReportedRun.read(store.folder)], tmp_path / "big.parquet")

@@ -10,7 +10,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 from rich.console import Console
 
 from agentbench.attempt.record import AttemptRecord
-from agentbench.report.attempt_text import HEADER
+from agentbench.report.attempt_columns import COLUMNS
 from agentbench.report.formats import JUnitSuite, json_chunks, junit_lines, print_table, xml_text
 from agentbench.report.json_documents import SummaryDocument
 from agentbench.report.leaderboard import Entrant, leaderboard
@@ -55,9 +55,9 @@ def test_of_several_runs_json_has_a_leaderboard():
 @given(st.lists(records(), max_size=4))
 def test_csv_has_a_header_and_a_line_for_each_record(attempts):
     header, *lines = in_csv(attempts)
-    assert header == list(HEADER)
+    assert header == [column.name for column in COLUMNS]
     plain = [[cell.removeprefix("'") for cell in line] for line in lines]
-    assert plain == [[cell.removeprefix("'") for cell in row] for row in rows_of(attempts)]
+    assert plain == [[cell.removeprefix("'") for cell in row.values()] for row in rows_of(attempts)]
 
 
 @pytest.mark.parametrize("detail", ["=1+1", "+1", "-1", "@x"])
@@ -107,7 +107,7 @@ def test_a_narrow_table_folds_and_loses_nothing():
 
 def test_of_several_runs_the_table_says_which_and_whose():
     assert columns(resolved(), resolved(run_id="other"))[:2] == ["run", "task"]
-    assert columns(resolved(), resolved(agent="noop"))[:2] == ["agent", "task"]
+    assert columns(resolved(), resolved(agent="noop"))[:2] == ["task", "agent"]
 
 
 def test_a_long_id_of_a_run_takes_no_room_from_the_others():

@@ -22,7 +22,7 @@ def test_of_each_attempt_the_last_record_is_reported(folder):
     assert [(each.folder_name, each.resolved) for each in run.attempts] == [
         ("one/1.retry-1", True), ("one/2", False), ("two/1", False),
     ]  # fmt: skip
-    assert [record.resolved for record in ReportedRun.read(folder, whole=True).records()] == [
+    assert [record.resolved for record in ReportedRun.read(folder).records()] == [
         True, False, False,
     ]  # fmt: skip
     assert (run.entrant.name, len(run.entrant.attempts)) == (folder.name, 3)

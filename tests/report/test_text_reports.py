@@ -12,7 +12,7 @@ from rich.console import Console
 
 from agentbench.core.display_text import printable
 from agentbench.errors import UsageError
-from agentbench.report.attempt_text import HEADER
+from agentbench.report.attempt_columns import COLUMNS
 from agentbench.report.summary import ResultSummary
 from agentbench.report.text_reports import (
     GITHUB_SUMMARY_BYTES,
@@ -54,7 +54,7 @@ def of_attempt(**more):
 def test_a_hostile_text_is_text_in_one_cell(field, text):
     html = of_attempt(**{field: text})
     assert set(re.findall(r"<(\w+)", html)) <= _OURS
-    assert len(cells(html.split("<table>")[2])) == len(HEADER)
+    assert len(cells(html.split("<table>")[2])) == len(COLUMNS)
 
 
 @pytest.mark.parametrize("text", [text for text in HOSTILE if printable(text).strip()], ids=repr)
@@ -91,7 +91,7 @@ def test_attempts_come_below_both_rates_reasons_and_faults():
     assert "| faults | 1 infrastructure, 1 agent |" in text
     _, summary, attempts = rendered(text).split("<table>")
     assert "1/2 (50.0 %" in summary
-    assert len(cells(attempts)) == 3 * len(HEADER)
+    assert len(cells(attempts)) == 3 * len(COLUMNS)
 
 
 def test_both_denominators_stand_side_by_side_at_a_terminal():

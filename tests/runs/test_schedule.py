@@ -71,7 +71,7 @@ def test_an_attempt_is_yielded_when_it_is_on_disk(task, workshop, store):
     seen = []
     for record in records:
         seen.append(record)
-        assert tuple(read_run(store.folder, whole=True).records()) == tuple(seen)
+        assert tuple(read_run(store.folder).records()) == tuple(seen)
     assert [record.attempt for record in seen] == [1, 2]
 
 
@@ -88,7 +88,7 @@ def test_what_the_infrastructure_failed_is_made_again(task, workshop, store, pro
     )
     assert record.failure_reason is FailureReason.TESTS_FAILED
     assert record.retry_of == 2
-    tries = tuple(read_run(store.folder, whole=True).records())
+    tries = tuple(read_run(store.folder).records())
     assert [each.failure_reason for each in tries[:2]] == [FailureReason.SANDBOX_ERROR] * 2
     assert len(tries) == 3
     assert waits == [1, 2]
@@ -136,7 +136,7 @@ def test_others_are_made_while_one_waits_for_its_retry(task, workshop, store, pr
 def test_what_the_agent_failed_is_not_made_again(task, workshop, store):
     (record,) = made(planned(task), NoopAgent(), workshop(), store, retries=5)
     assert record.fault is Fault.AGENT
-    assert len(tuple(read_run(store.folder, whole=True).records())) == 1
+    assert len(tuple(read_run(store.folder).records())) == 1
 
 
 def test_ctrl_c_ends_the_waiting_for_a_retry(task, workshop, store):
@@ -148,7 +148,7 @@ def test_ctrl_c_ends_the_waiting_for_a_retry(task, workshop, store):
 
     (record,) = made(planned(task, 3), NoopAgent(), shop, store, retries=9, back_off=cancels)
     assert record.fault is Fault.INFRASTRUCTURE
-    assert len(tuple(read_run(store.folder, whole=True).records())) == 1
+    assert len(tuple(read_run(store.folder).records())) == 1
 
 
 def test_an_attempt_that_there_is_no_room_for_waits(task, workshop, store):
@@ -239,7 +239,7 @@ def test_closing_the_iterator_cuts_off_what_is_under_way(task, workshop, store):
     with closing(records):
         assert next(records).agent_run is not None
     assert shop.cancel.is_set()
-    left = tuple(read_run(store.folder, whole=True).records())
+    left = tuple(read_run(store.folder).records())
     assert sum(map(was_interrupted, left)) >= 1
     assert len(left) < 9
 
@@ -267,7 +267,7 @@ def test_nothing_is_tried_while_something_is_away(task, workshop, store):
     breaker = CircuitBreaker([need], cancel=Clockless(), say=said.append)
     (record,) = made(planned(task), NoopAgent(), workshop(breaker=breaker), store)
     assert record.failure_reason is FailureReason.TESTS_FAILED
-    assert len(tuple(read_run(store.folder, whole=True).records())) == 1
+    assert len(tuple(read_run(store.folder).records())) == 1
     assert len(said) == 2
 
 
@@ -276,7 +276,7 @@ def test_what_stays_away_ends_the_run_and_burns_no_try(task, workshop, store):
     shop = workshop(breaker=CircuitBreaker([need], cancel=Clockless()))
     with pytest.raises(OutageError, match="the engine is away"):
         list(made(planned(task, 3), NoopAgent(), shop, store, retries=5))
-    assert tuple(read_run(store.folder, whole=True).records()) == ()
+    assert tuple(read_run(store.folder).records()) == ()
 
 
 def test_a_model_is_asked_again_after_an_attempt_that_the_infrastructure_failed(

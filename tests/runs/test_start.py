@@ -105,7 +105,7 @@ def test_resuming_makes_what_was_not_finished(task, options):
     assert [item.attempt for item in resumed.planned] == [2, 3]
     assert len(list(resumed.attempts())) == 2
     assert made(resumed) == [(task.id, 1), (task.id, 2), (task.id, 3)]
-    assert next(read_run(resumed.store.folder, whole=True).records()) == first
+    assert next(read_run(resumed.store.folder).records()) == first
     assert ending(resumed) is RunEnding.FINISHED
     assert len(resume_run(run.store.folder).planned) == 0
 
@@ -133,7 +133,7 @@ def test_an_attempt_that_ctrl_c_cut_off_is_made_again_and_kept(task, options):
     resumed = resume_run(run.store.folder)
     (record,) = resumed.attempts()
     assert record.retry_of == 1
-    assert len(tuple(read_run(resumed.store.folder, whole=True).records())) == 2
+    assert len(tuple(read_run(resumed.store.folder).records())) == 2
 
 
 def test_a_run_that_goes_on_says_so_until_it_ends(task, options):

@@ -3,7 +3,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from agentbench.attempt.record import TimingRecord, UsageRecord
-from agentbench.report.attempt_text import verdict_word
+from agentbench.report.attempt_columns import verdict_word
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring.evidence import CaseOutcome, NodeId
 from agentbench.scoring.verdict import CaseChange

@@ -11,7 +11,7 @@ from agentbench.audit.patch import FilePatch, parse_patch
 from agentbench.audit.task_facts import TaskFacts
 from agentbench.errors import InputError
 from agentbench.runs.store.configuration import RunConfiguration
-from agentbench.runs.store.lines import read_lines
+from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore
 from agentbench.runs.store.summaries import AttemptSummary
 
@@ -86,7 +86,8 @@ def open_run(folder: Path) -> RunFolder:
         _refuse_irregular(folder / name, must_be=name == _RUN_FILE)
     store = RunStore.open(folder)
     try:
-        lines, set_aside = read_lines(folder)
+        reading = read_run(folder)
+        lines = tuple(reading.records())
         configuration = store.configuration()
     except RecursionError:
         raise InputError(f"{folder}: a record is nested too deeply to be read") from None
@@ -96,8 +97,8 @@ def open_run(folder: Path) -> RunFolder:
     return RunFolder(
         folder=folder,
         configuration=configuration,
-        all_records=tuple(lines),
-        set_aside=tuple(set_aside),
+        all_records=lines,
+        set_aside=reading.warnings(),
         latest=tuple(last.values()),
     )
 

@@ -11,7 +11,7 @@ from agentbench.cli import completion, options
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.report import append_github_summary
 from agentbench.cli.run_execution import print_warnings
-from agentbench.core import extras, host
+from agentbench.core import extras
 from agentbench.core.display_text import list_with_more, printable
 from agentbench.errors import UsageError
 
@@ -113,7 +113,7 @@ def _read(first: str, second: str, runs_dir: Path) -> "tuple[ReportedRun, Report
     folders = [find_run(name, runs_dir) for name in (first, second)]
     if folders[0].resolve() == folders[1].resolve():
         typer.echo(f"warning: {folders[0]}: compared with itself", err=True)
-    one, other = (ReportedRun.read(folder, processes=host.available_cpus()) for folder in folders)
+    one, other = (ReportedRun.read(folder) for folder in folders)
     print_warnings(dict.fromkeys((*one.warnings(), *other.warnings())))
     return one, other
 

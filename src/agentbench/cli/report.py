@@ -20,7 +20,7 @@ import typer
 
 from agentbench.cli import options
 from agentbench.cli.run_execution import print_warnings
-from agentbench.core import extras, files, host
+from agentbench.core import extras, files
 from agentbench.core.display_text import printable
 from agentbench.errors import InputError, UsageError
 
@@ -111,7 +111,7 @@ def report(
     if instances_dir is not None and format_name is not ReportFormat.SWEBENCH:
         raise UsageError("--instances goes with --format swebench")
     folders = without_duplicates([find_run(name, runs_dir) for name in runs or ["last"]])
-    read = [_read(folder, whole=format_name in _NEEDS_WHOLE_RECORDS) for folder in folders]
+    read = [_read(folder) for folder in folders]
     leaderboard = _leaderboard(read, format_name, needed=github_summary)
     attempts = [attempt for run in read for attempt in run.attempts]
     results = results_by_agent([run.entrant for run in read])
@@ -134,10 +134,10 @@ def without_duplicates(folders: Sequence[Path]) -> list[Path]:
     return list(named.values())
 
 
-def _read(folder: Path, *, whole: bool) -> "ReportedRun":
+def _read(folder: Path) -> "ReportedRun":
     from agentbench.report.reported_run import ReportedRun
 
-    run = ReportedRun.read(folder, whole=whole, processes=host.available_cpus())
+    run = ReportedRun.read(folder)
     print_warnings(run.warnings())
     return run
 
@@ -165,7 +165,7 @@ class _ReportContents(NamedTuple):
 
 def _print(report: _ReportContents, format_name: ReportFormat, target: TextIO) -> None:
     from agentbench.report import formats
-    from agentbench.report.attempt_text import in_order
+    from agentbench.report.attempt_columns import in_order
 
     match format_name:
         case ReportFormat.TABLE:
@@ -222,7 +222,7 @@ def _print_table(report: _ReportContents, target: TextIO) -> None:
 
 
 def _markdown(report: _ReportContents) -> Iterator[str]:
-    from agentbench.report.attempt_text import in_order
+    from agentbench.report.attempt_columns import in_order
     from agentbench.report.text_reports import leaderboard_markdown, report_markdown
 
     first = leaderboard_markdown(report.leaderboard) if report.leaderboard is not None else ()
@@ -230,7 +230,7 @@ def _markdown(report: _ReportContents) -> Iterator[str]:
 
 
 def _suites(runs: "Sequence[ReportedRun]") -> "Iterator[JUnitSuite]":
-    from agentbench.report.attempt_text import in_order
+    from agentbench.report.attempt_columns import in_order
     from agentbench.report.formats import JUnitSuite
     from agentbench.report.leaderboard import label_runs
 

@@ -230,7 +230,7 @@ def rescore(
     from agentbench.runs.store.store import RunStore, find_run
 
     store = RunStore.open(find_run(run, runs_dir))
-    reading = read_run(store.folder, whole=True)
+    reading = read_run(store.folder)
     print_warnings(reading.warnings())
     latest = reading.latest()
     changed: list[dict[str, object]] = []

@@ -16,7 +16,6 @@ from agentbench.cli.process_setup import (
     stdout_for_results,
 )
 from agentbench.core.display_text import counted, printable
-from agentbench.core.host import available_cpus
 
 if TYPE_CHECKING:
     from agentbench.cli.live_progress import RunDisplay
@@ -89,7 +88,7 @@ def execute_run(
     started = time.monotonic()
     follow_run(run, quiet=quiet, verbose=verbose)
     seconds = time.monotonic() - started
-    reported = ReportedRun.read(run.store.folder, whole=as_json, processes=available_cpus())
+    reported = ReportedRun.read(run.store.folder)
     attempts = reported.attempts
     summary = ResultSummary.of(attempts)
     if as_json:

@@ -11,7 +11,6 @@ from agentbench.cli import completion, options
 from agentbench.cli.paged_text import line_style, print_paged
 from agentbench.cli.run_execution import print_warnings
 from agentbench.core.display_text import list_with_more, printable
-from agentbench.core.host import available_cpus
 from agentbench.errors import InputError, UsageError
 from agentbench.report.taxonomy_page import WORDS, explain_exit_code, explain_reason, reason_facts
 from agentbench.taxonomy import FailureReason, StageName
@@ -57,7 +56,7 @@ def show(
     if as_json and log is not None:
         raise UsageError("--json prints the record, and --log a stage's log; give one of them")
     store = RunStore.open(find_run(run, runs_dir))
-    reading = read_run(store.folder, processes=available_cpus())
+    reading = read_run(store.folder)
     print_warnings(reading.warnings())
     key = (task, attempt)
     found = [n for n, each in enumerate(reading.summaries) if (each.task_id, each.attempt) == key]

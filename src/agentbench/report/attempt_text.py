@@ -1,11 +1,8 @@
-"""An attempt in text: its row of a table, and everything about it."""
+"""Everything about an attempt as text."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
-from operator import attrgetter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from agentbench.attempt.record import (
     AttemptRecord,
@@ -16,105 +13,18 @@ from agentbench.attempt.record import (
 )
 from agentbench.core.display_text import counted, list_with_more, printable
 from agentbench.integrity.records import ControlKind, SealedRun
+from agentbench.report.attempt_columns import verdict_word
 from agentbench.report.attempt_files import files_in
 from agentbench.report.cause_text import cause_text
 from agentbench.report.failure_cause import find_cause
 from agentbench.report.formatting import TESTS_TO_FIX, controls_text
 from agentbench.report.summary import TAMPERED
 from agentbench.report.transcript_text import transcript
-from agentbench.runs.store.summaries import AttemptSummary, Counts
 from agentbench.scoring.evidence import AgentEnding, CaseOutcome
 
 _MAX_LISTED = 40  # entries of one list
 _PATCH_LINES = 200
 _TRACEBACK_LINES = 40
-
-
-class AttemptRow(NamedTuple):
-    """An attempt as a row of text."""
-
-    run: str
-    task: str
-    attempt: str
-    agent: str
-    model: str
-    verdict: str
-    reason: str
-    fault: str
-    tests: str
-    tampered: str
-    seconds: str
-    cost: str
-    detail: str
-
-
-HEADER = AttemptRow(*AttemptRow._fields)
-
-
-def in_order(attempts: Iterable[AttemptRecord | AttemptSummary]) -> list[AttemptSummary]:
-    """Attempts by task, attempt and run."""
-    ordered = [AttemptSummary.of(attempt) for attempt in attempts]
-    # Three stable sorts, without a tuple for each attempt.
-    for field in ("run_id", "attempt", "task_id"):
-        ordered.sort(key=attrgetter(field))
-    return ordered
-
-
-def rows(attempts: Iterable[AttemptSummary]) -> Iterator[AttemptRow]:
-    """Yield a row for each attempt."""
-    cells = cell_makers()
-    for each in attempts:
-        yield AttemptRow._make([cell(each) for cell in cells])
-
-
-def cell_makers() -> tuple[Callable[[AttemptSummary], str], ...]:
-    """The functions that create the cells of a row, in order; repeated texts are cached."""
-    cached_printable = cache(printable)
-    tests = cache(_tests_text)
-    return (
-        attrgetter("run_id"),
-        attrgetter("task_id"),
-        lambda each: str(each.attempt),
-        lambda each: cached_printable(each.agent),
-        lambda each: cached_printable(each.model or ""),
-        verdict_word,
-        lambda each: each.failure_reason.value if each.failure_reason else "",
-        lambda each: each.fault.value if each.fault else "",
-        lambda each: cached_printable(each.rewards) or tests(each.counts),
-        tampered_text,
-        lambda each: f"{each.total_s:.1f}",
-        cost_text,
-        lambda each: printable(each.detail),
-    )
-
-
-def verdict_word(attempt: AttemptRecord | AttemptSummary) -> str:
-    """`resolved`, `quarantined` or `failed`."""
-    if attempt.resolved:
-        return "resolved"
-    return "quarantined" if attempt.quarantined else "failed"
-
-
-def tampered_text(attempt: AttemptSummary) -> str:
-    """The number of tests and configuration files that the agent changed; empty for none."""
-    return counted(attempt.tampered, "file") if attempt.tampered else ""
-
-
-def cost_text(attempt: AttemptSummary, *, unit: str = "") -> str:
-    """The cost of an attempt in dollars; empty without a model, `?` without a price."""
-    if not attempt.is_metered:
-        return ""
-    return "?" if attempt.cost_usd is None else f"{unit}{attempt.cost_usd:.4f}"
-
-
-def _tests_text(counts: Counts) -> str:
-    others = (
-        (counts.still_failing, "failing"),
-        (counts.regressed, "regressed"),
-        (counts.unrun, "not run"),
-    )
-    parts = [f"{counts.fixed} fixed", *(f"{number} {word}" for number, word in others if number)]
-    return ", ".join(parts)
 
 
 def render_attempt(record: AttemptRecord, folder: Path) -> str:

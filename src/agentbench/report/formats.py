@@ -8,10 +8,9 @@ it does not count as passed.
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from operator import attrgetter
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -19,9 +18,9 @@ from rich.console import Console
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.core.display_text import printable
-from agentbench.report.attempt_text import (
-    HEADER,
-    cell_makers,
+from agentbench.report.attempt_columns import (
+    COLUMNS,
+    AttemptColumn,
     in_order,
     rows,
     tampered_text,
@@ -32,7 +31,7 @@ from agentbench.report.failure_cause import FailureCause
 from agentbench.report.json_documents import LeaderboardDocument, ReportDocument, ResultDocument
 from agentbench.report.leaderboard import AgentResult, Leaderboard
 from agentbench.report.summary import TAMPERED, ResultSummary
-from agentbench.report.text_table import TableColumn, print_rows
+from agentbench.report.text_table import print_rows
 from agentbench.runs.store.summaries import AttemptKey, AttemptSummary
 from agentbench.taxonomy import Fault
 
@@ -40,23 +39,6 @@ if TYPE_CHECKING:
     from junitparser.junitparser import Element
 
 
-_STYLES = {"resolved": "green", "failed": "red", "quarantined": "magenta"}
-_COLUMNS = (  # those with `below` are moved below their row in narrow terminals
-    TableColumn(name="run"),
-    TableColumn(name="agent", below=3),
-    TableColumn(name="model", below=3),
-    TableColumn(name="task"),
-    TableColumn(name="attempt", is_right=True),
-    TableColumn(name="verdict", styles=_STYLES),
-    TableColumn(name="reason"),
-    TableColumn(name="tests", below=2),
-    TableColumn(name="tampered"),
-    TableColumn(name="seconds", is_right=True),
-    TableColumn(name="detail", below=1),
-)
-_ALWAYS = frozenset({"task", "verdict", "tests", "seconds"})
-_OF_THE_RUN = frozenset({"run", "agent", "model"})
-_FIELDS = {"run": "run_id", "reason": "failure_reason"}
 _MAX_ALIGNED_ROWS = 2_000  # rows; larger tables are plain lines, which are not measured first
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # that a spreadsheet would evaluate
 _SUITE_END = "</testsuite>"
@@ -67,42 +49,28 @@ _NOT_IN_XML = ("\ufffe", "\uffff")  # not allowed in XML 1.0; `printable` replac
 
 def print_table(attempts: Iterable[AttemptRecord | AttemptSummary], console: Console) -> None:
     """Attempts as a table at a terminal, without uninformative columns."""
-    ordered = in_order(attempts)
-    columns = [each for each in _COLUMNS if each.name in _ALWAYS or _is_informative(each, ordered)]
-    if len(ordered) > _MAX_ALIGNED_ROWS:
-        console.file.writelines(_plain_lines(ordered, columns))
+    cells = list(rows(in_order(attempts)))
+    columns = [each for each in COLUMNS if each.in_table and _is_informative(each, cells)]
+    table = [[row[column.name] for column in columns] for row in cells]
+    if len(table) <= _MAX_ALIGNED_ROWS:
+        print_rows(columns, table, console)
         return
-    table = [[getattr(row, column.name) for column in columns] for row in rows(ordered)]
-    print_rows(columns, table, console)
+    # A layout that fits the terminal would take minutes for a hundred thousand rows.
+    lines = [[column.name for column in columns], *table]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        padded = [
+            cell.rjust(width) if column.is_right else cell.ljust(width)
+            for column, cell, width in zip(columns, line, widths, strict=True)
+        ]
+        console.file.write("  ".join(padded).rstrip() + "\n")
 
 
-def _plain_lines(
-    attempts: Sequence[AttemptSummary], columns: Sequence[TableColumn]
-) -> Iterator[str]:
-    """A very long table as plain lines, each written as it is created."""
-    makers = cell_makers()
-    cells = [makers[HEADER.index(column.name)] for column in columns]
-    formats = []
-    for column, cell in zip(columns, cells, strict=True):
-        width = max(len(column.name), *map(len, map(cell, attempts)))
-        formats.append(f"{{:{'>' if column.is_right else '<'}{width}}}")
-    formats[-1] = "{}"  # the last column has any width
-    line = "  ".join(formats)
-    yield f"{line.format(*[column.name for column in columns])}\n"
-    for each in attempts:
-        yield f"{line.format(*[cell(each) for cell in cells])}\n"
-
-
-def _is_informative(column: TableColumn, attempts: Sequence[AttemptSummary]) -> bool:
-    """Whether a column is informative: not if it is empty or 1 in every row.
-
-    Columns about the run are shown if there are several values.
-    """
-    name = column.name
-    if name == "tampered":
-        return any(attempt.tampered for attempt in attempts)
-    cells = set(map(attrgetter(_FIELDS.get(name, name)), attempts))
-    return len(cells) > 1 if name in _OF_THE_RUN else bool(cells - {"", None, 1})
+def _is_informative(column: AttemptColumn, rows: Sequence[Mapping[str, str]]) -> bool:
+    texts = {row[column.name] for row in rows}
+    if column.is_of_run:
+        return len(texts) > 1
+    return column.is_always_shown or bool(texts - {"", "1"})
 
 
 def json_chunks(
@@ -128,8 +96,10 @@ def csv_lines(attempts: Iterable[AttemptSummary]) -> Iterator[str]:
     """CSV, line by line."""
     line = io.StringIO()
     writer = csv.writer(line, lineterminator="\n")
-    for row in chain([HEADER], rows(attempts)):
-        writer.writerow(row if row is HEADER else [_no_formula(cell) for cell in row])
+    names = [column.name for column in COLUMNS]
+    lines = ([_no_formula(cell) for cell in row.values()] for row in rows(attempts))
+    for cells in chain([names], lines):
+        writer.writerow(cells)
         yield line.getvalue()
         line.seek(0)
         line.truncate()

@@ -24,18 +24,13 @@ class ReportedRun:
     latest: Sequence[int]  # the number of each attempt's last record
 
     @classmethod
-    def read(cls, folder: Path, *, whole: bool = False, processes: int = 1) -> "ReportedRun":
-        """Read a run; `whole` checks every field, for reading whole records later.
-
-        Args:
-            folder: The run's folder.
-            whole: Whether to check every field, for reading whole records later.
-            processes: The number of processes for reading a very large run.
+    def read(cls, folder: Path) -> "ReportedRun":
+        """Read the run in a folder.
 
         Raises:
             InputError: a record is of a newer agentbench.
         """
-        reading = read_run(RunStore.open(folder).folder, whole=whole, processes=processes)
+        reading = read_run(RunStore.open(folder).folder)
         return cls(folder=folder, reading=reading, latest=reading.latest())
 
     @property

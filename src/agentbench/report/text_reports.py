@@ -7,7 +7,6 @@ mentions, issue references and addresses in the rendered text, except in code.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ from rich.console import Console
 from agentbench.core.display_text import counted, list_with_more, printable
 from agentbench.errors import UsageError
 from agentbench.report import formatting
-from agentbench.report.attempt_text import HEADER, AttemptRow, rows
+from agentbench.report.attempt_columns import COLUMNS, rows
 from agentbench.report.comparison import Comparison, Flip
 from agentbench.report.leaderboard import LETTERS_NOTE, AgentResult, Leaderboard, LeaderboardEntry
 from agentbench.report.summary import TAMPERED, Rate, ResultSummary
@@ -24,8 +23,6 @@ from agentbench.report.text_table import TableColumn, print_rows, print_text
 from agentbench.runs.store.summaries import AttemptSummary
 
 _BACKTICKS = re.compile("`+")
-_UNTRUSTED_COLUMNS = frozenset({"run", "task", "agent", "model", "detail"})
-_UNCACHED_COLUMNS = frozenset({"task", "detail"})  # their texts rarely repeat
 _MAX_DETAIL = 500  # characters of a detail
 _SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>|#&~!"})
 GITHUB_SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
@@ -75,14 +72,11 @@ def summary_markdown(summary: ResultSummary) -> Iterator[str]:
 
 def attempts_markdown(attempts: Iterable[AttemptSummary]) -> Iterator[str]:
     """A table of attempts, line by line."""
-    yield head(HEADER)
-    makers = {name: code if name in _UNTRUSTED_COLUMNS else escaped for name in AttemptRow._fields}
-    cell_functions = tuple(
-        maker if name in _UNCACHED_COLUMNS else lru_cache(maxsize=1_000)(maker)
-        for name, maker in makers.items()
-    )
+    yield head([column.name for column in COLUMNS])
     for cells in rows(attempts):
-        yield row(maker(text) for maker, text in zip(cell_functions, cells, strict=True))
+        yield row(
+            (code if column.is_foreign else escaped)(cells[column.name]) for column in COLUMNS
+        )
 
 
 def report_markdown(

@@ -29,7 +29,7 @@ _SHUTDOWN_TIMEOUT_S = 2  # for running answers
 _KEEP_ALIVE_S = 30
 
 
-def make_app(root: Path, guard: AccessPolicy, *, processes: int = 1) -> ASGIApp:
+def make_app(root: Path, guard: AccessPolicy) -> ASGIApp:
     """The application over a folder of runs; large runs are read by several processes.
 
     Args:
@@ -37,7 +37,7 @@ def make_app(root: Path, guard: AccessPolicy, *, processes: int = 1) -> ASGIApp:
         guard: The access policy.
         processes: The number of processes for reading a very large run.
     """
-    context = PageContext(folder=RunsFolder(root), cache=RunCache(processes=processes))
+    context = PageContext(folder=RunsFolder(root), cache=RunCache())
     inside = Starlette(
         routes=_routes(context),
         exception_handlers={

@@ -8,8 +8,9 @@ from starlette.requests import Request
 from agentbench.attempt.logs import read_events
 from agentbench.attempt.record import AttemptRecord
 from agentbench.errors import InputError
+from agentbench.report.attempt_columns import verdict_word
 from agentbench.report.attempt_files import AttemptFiles, log_name
-from agentbench.report.attempt_text import usage_text, verdict_word
+from agentbench.report.attempt_text import usage_text
 from agentbench.report.cause_text import cause_facts
 from agentbench.report.failure_cause import find_cause, quarantine_text
 from agentbench.scoring.classification import Failure

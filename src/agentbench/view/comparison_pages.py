@@ -11,7 +11,7 @@ from pathlib import Path
 from starlette.requests import Request
 
 from agentbench.errors import InputError
-from agentbench.report.attempt_text import verdict_word
+from agentbench.report.attempt_columns import verdict_word
 from agentbench.report.comparison import compare
 from agentbench.report.formatting import statement
 from agentbench.report.heat_map import heat_map

@@ -10,7 +10,7 @@ from math import inf
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
-from agentbench.report.attempt_text import verdict_word
+from agentbench.report.attempt_columns import verdict_word
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring.evidence import CaseOutcome
 from agentbench.scoring.verdict import CaseChange

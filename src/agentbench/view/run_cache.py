@@ -17,8 +17,7 @@ from agentbench.errors import InputError
 from agentbench.report.leaderboard import task_set
 from agentbench.report.summary import ResultSummary
 from agentbench.runs.store.configuration import RunConfiguration
-from agentbench.runs.store.lines import ATTEMPTS, RecordLines
-from agentbench.runs.store.reading import RunRecords, last_retries, read_run
+from agentbench.runs.store.reading import ATTEMPTS, RunRecords, last_tries, read_run
 from agentbench.runs.store.store import RunStore, is_run_locked
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.taxonomy import StageName
@@ -65,7 +64,7 @@ class RunningAttempts:
                 if entry.is_dir(follow_symlinks=False):
                     self._scan_task(entry)
         self._open = {folder for folder in self._open if folder not in recorded}
-        last = last_retries(self._open)
+        last = last_tries(self._open)
         running = (read_running_attempt(self._attempts, folder) for folder in last)
         current = [one for one in running if one is not None and one.began >= since]
         return sorted(current, key=lambda one: (one.began, one.folder))
@@ -110,10 +109,6 @@ class FileFingerprint(NamedTuple):
     inode: int
     size: int
     changed_at: int
-
-    def continues(self, before: "FileFingerprint | None") -> bool:
-        """Whether it is the same file, perhaps with more at its end."""
-        return before is not None and self.inode == before.inode and self.size >= before.size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,15 +220,13 @@ class LiveRun:
 class _CachedRun:
     fingerprint: Fingerprint
     run: LiveRun
-    lines: RecordLines | None = None  # of a live run, for reading further lines
 
 
 class RunCache:
     """The cache of runs. Safe to use from several threads."""
 
-    def __init__(self, *, processes: int = 1, max_summaries: int = _MAX_SUMMARIES) -> None:
+    def __init__(self, *, max_summaries: int = _MAX_SUMMARIES) -> None:
         """Create a cache with a limit of summaries; the last requested run always stays."""
-        self._processes = processes
         self._max_summaries = max_summaries
         self._lock = Lock()
         self._runs: OrderedDict[Path, _CachedRun] = OrderedDict()
@@ -292,22 +285,15 @@ class RunCache:
     def _read(
         self, folder: Path, fingerprint: Fingerprint, before: _CachedRun | None
     ) -> _CachedRun:
-        lines = _appendable_lines(before, fingerprint) if before is not None else None
-        if lines is not None:
-            lines.read_on(whole_lines=True)
-            reading = RunRecords(
-                path=lines.path,
-                summaries=tuple(lines.summaries),
-                offsets=lines.starts[:],
-                set_aside=tuple(lines.set_aside),
-            )
+        if before is not None and _is_longer(fingerprint.attempts, before.fingerprint.attempts):
+            reading = before.run.reading.read_on()
         else:
-            reading = read_run(folder, processes=self._processes)
+            reading = read_run(folder)
         running = self._running.pop(folder, None) or RunningAttempts(folder)
         if fingerprint.is_live:
             self._running[folder] = running
         overview = _overview(folder, reading, is_live=fingerprint.is_live)
-        return _CachedRun(fingerprint, LiveRun(folder, overview, reading, running), lines)
+        return _CachedRun(fingerprint, LiveRun(folder, overview, reading, running))
 
     def _evict(self) -> None:
         summary_count = sum(len(cached.run.reading.summaries) for cached in self._runs.values())
@@ -345,26 +331,8 @@ def _overview(folder: Path, reading: RunRecords, *, is_live: bool) -> RunOvervie
     )
 
 
-def _appendable_lines(before: _CachedRun, now: Fingerprint) -> RecordLines | None:
-    """The cached records of a live run with its new lines; None if all must be read again."""
-    reading = before.run.reading
-    is_longer = now.attempts is not None and now.attempts.continues(before.fingerprint.attempts)
-    if not now.is_live or not is_longer:
-        return None
-    if reading.adopted or reading.set_aside or not reading.summaries:
-        return None  # the order of records may change, or reading all is as fast
-    return before.lines or _lines_of(reading)
-
-
-def _lines_of(reading: RunRecords) -> RecordLines:
-    with reading.path.open("rb") as source:
-        source.seek(reading.offsets[-1])
-        source.readline()
-        end = source.tell()
-    return RecordLines(
-        path=reading.path,
-        summaries=list(reading.summaries),
-        starts=reading.offsets[:],
-        count=len(reading.summaries),
-        end=end,
-    )
+def _is_longer(now: FileFingerprint | None, before: FileFingerprint | None) -> bool:
+    """Whether a file is the same one, perhaps with more at its end."""
+    if now is None or before is None:
+        return False
+    return now.inode == before.inode and now.size >= before.size

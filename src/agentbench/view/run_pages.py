@@ -2,7 +2,7 @@
 
 from starlette.requests import Request
 
-from agentbench.report.attempt_text import cost_text, rows, verdict_word
+from agentbench.report.attempt_columns import cost_text, rows, verdict_word
 from agentbench.scoring.statistics import PassRates
 from agentbench.taxonomy import FailureReason, Fault
 from agentbench.view import queries, rendering

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from agentbench.core.display_text import printable
 from agentbench.errors import InputError
 from agentbench.report import formatting
-from agentbench.report.attempt_text import AttemptRow, rows
+from agentbench.report.attempt_columns import rows
 from agentbench.report.comparison import compare
 from agentbench.report.heat_map import heat_map
 from agentbench.report.leaderboard import LETTERS_NOTE, Entrant, label_runs, leaderboard
@@ -67,12 +67,12 @@ def content_policy(style: str) -> str:
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
-def _shortened(row: AttemptRow) -> AttemptRow:
-    return row._replace(
-        agent=printable(row.agent, limit=_MAX_NAME),
-        model=printable(row.model, limit=_MAX_NAME),
-        detail=printable(row.detail, limit=_MAX_DETAIL),
-    )
+def _shortened(row: dict[str, str]) -> dict[str, str]:
+    limits = {"agent": _MAX_NAME, "model": _MAX_NAME, "detail": _MAX_DETAIL}
+    return {
+        name: printable(text, limit=limits[name]) if name in limits else text
+        for name, text in row.items()
+    }
 
 
 def _comparison(runs: Sequence[Entrant]) -> dict[str, object]:

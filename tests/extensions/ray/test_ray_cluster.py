@@ -142,7 +142,7 @@ def test_ctrl_c_ends_what_is_under_way_and_what_has_not_begun(on_cluster, store,
         shop.cancel.set()
         over = all_ended(executor, 3)
     assert all(was_interrupted(each.record) for each in over)
-    assert len(tuple(read_run(store.folder, whole=True).records())) == 3
+    assert len(tuple(read_run(store.folder).records())) == 3
 
 
 def _interruptible(_errand: RemoteAttempt):
@@ -162,7 +162,7 @@ def test_a_process_that_dies_is_the_infrastructure_s_fault(on_cluster, store, ta
         (over,) = all_ended(executor, 1)
     assert over.record.fault is Fault.INFRASTRUCTURE
     assert over.record.failure_reason is FailureReason.SANDBOX_ERROR
-    assert tuple(read_run(store.folder, whole=True).records()) == (over.record,)
+    assert tuple(read_run(store.folder).records()) == (over.record,)
 
 
 def _bug(_errand: RemoteAttempt):
@@ -222,7 +222,7 @@ def test_a_node_that_is_lost_midway_costs_tries_and_no_verdict(
         for record in run_attempts(Plan([task], 16), executor, schedule)
     }
     assert verdicts == dict.fromkeys(range(1, 17), FailureReason.TESTS_FAILED)
-    records = tuple(read_run(store.folder, whole=True).records())
+    records = tuple(read_run(store.folder).records())
     lost = [record for record in records if record.fault is Fault.INFRASTRUCTURE]
     assert 1 <= len(lost) <= 2
     assert {record.attempt for record in records if record.retry_of} == {

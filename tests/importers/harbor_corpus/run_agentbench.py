@@ -106,7 +106,7 @@ def judge(names: Iterable[str], folder: Path, program: Program, *options: str) -
 def judged(run: Path, agent: str, names: Iterable[str]) -> Iterator[Ours]:
     """What the records of a run say."""
     of = {key: name for name in names for key in (name, name.partition("-")[2])}
-    records = {record.task_id: record for record in read_run(run, whole=True).records()}
+    records = {record.task_id: record for record in read_run(run).records()}
     for task_id, record in records.items():  # the last of several tries
         yield Ours(
             task=of[task_id],

@@ -32,7 +32,7 @@ def made(tmp_path):
             if patch is not None:
                 (folder / "patch.diff").write_bytes(patch)
             store.append(record, folder)
-        instances = reported_instances(ReportedRun.read(store.folder, whole=True))
+        instances = reported_instances(ReportedRun.read(store.folder))
         warnings = []
         return list(predictions_of(store.folder, instances, warn=warnings.append)), warnings
 

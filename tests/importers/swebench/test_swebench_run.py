@@ -21,7 +21,7 @@ def test_every_task_of_a_run_is_an_instance_with_its_first_attempt_s_last_record
     ):
         folder, _ = store.attempt_folder(record.task_id, record.attempt)
         store.append(record, folder)
-    one, gone, unmade = reported_instances(ReportedRun.read(store.folder, whole=True))
+    one, gone, unmade = reported_instances(ReportedRun.read(store.folder))
     assert (one.instance_id, one.record.resolved, one.origin) == ("One__x-1", True, origin)
     assert (gone.instance_id, gone.record.resolved, gone.origin) == ("gone", False, None)
     assert (unmade.instance_id, unmade.record) == ("unmade", None)

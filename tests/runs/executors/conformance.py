@@ -30,8 +30,8 @@ class ExecutorConformance:
         assert over.planned == planned
         assert over.record.failure_reason is FailureReason.TESTS_FAILED
         assert over.record.agent_run.ending is AgentEnding.SUBMITTED
-        assert tuple(read_run(store.folder, whole=True).records()) == (over.record,)
-        assert read_run(store.folder, whole=True).warnings() == ()
+        assert tuple(read_run(store.folder).records()) == (over.record,)
+        assert read_run(store.folder).warnings() == ()
 
     def test_its_files_are_in_its_folder(self, executor, store, task):
         with executor:
@@ -48,7 +48,7 @@ class ExecutorConformance:
                 executor.start(PlannedAttempt(task=task, attempt=1))
                 (over,) = all_ended(executor, 1)
                 assert over.record.retry_of == retry_of
-        assert len(tuple(read_run(store.folder, whole=True).records())) == 2
+        assert len(tuple(read_run(store.folder).records())) == 2
 
     def test_several_are_under_way_and_none_is_lost(self, executor, store, task):
         with executor:
@@ -56,9 +56,7 @@ class ExecutorConformance:
                 executor.start(PlannedAttempt(task=task, attempt=number))
             over = all_ended(executor, 2)
         assert {each.planned.attempt for each in over} == {1, 2}
-        assert tuple(read_run(store.folder, whole=True).records()) == tuple(
-            each.record for each in over
-        )
+        assert tuple(read_run(store.folder).records()) == tuple(each.record for each in over)
 
     def test_where_nothing_ends_nothing_is_said(self, executor):
         with executor:

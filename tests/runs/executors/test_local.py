@@ -69,7 +69,7 @@ def tried(workshop, folder, task, agent=None):
 
 def test_a_try_is_on_disk_when_it_is_over(task, workshop, tmp_path):
     record, store = tried(workshop(), tmp_path, task)
-    assert tuple(read_run(store.folder, whole=True).records()) == (record,)
+    assert tuple(read_run(store.folder).records()) == (record,)
     assert record.timing.queue_wait_s >= 0
 
 

@@ -1,6 +1,5 @@
 """Two processes never make the attempts of one run; a dead one keeps nobody out."""
 
-import json
 import os
 import signal
 import stat
@@ -99,7 +98,7 @@ def test_what_the_one_before_has_done_meanwhile_is_not_done_again(task, provider
     run = start_run([task], options)
     assert len(list(run.attempts())) == 2
     assert list(run.attempts()) == []
-    assert len(tuple(read_run(run.store.folder, whole=True).records())) == 2
+    assert len(tuple(read_run(run.store.folder).records())) == 2
 
 
 ONE = TaskId("one")
@@ -178,7 +177,7 @@ def test_a_record_is_on_disk_as_a_line_and_as_a_file(store):
 
 def test_records_come_back_in_their_order(store):
     written = [append(store, resolved(attempt=number)) for number in (2, 1, 3)]
-    read = read_run(store.folder, whole=True)
+    read = read_run(store.folder)
     assert list(read.records()) == written
     assert read.warnings() == ()
 
@@ -192,7 +191,7 @@ def test_a_retry_overwrites_nothing_and_its_record_is_the_latest(store):
     assert names == ["1", "1.retry-1", "1.retry-2"]
     assert store.folder_of(last).name == "1.retry-2"
     assert store.latest() == (last,)
-    assert tuple(read_run(store.folder, whole=True).records()) == (first, again, last)
+    assert tuple(read_run(store.folder).records()) == (first, again, last)
 
 
 def test_a_folder_without_a_record_counts_as_a_try(store):
@@ -205,23 +204,12 @@ def test_a_torn_last_line_is_set_aside_and_the_next_is_whole(store, torn):
     first = append(store, failed(attempt=1))
     with (store.folder / "attempts.jsonl").open("ab") as target:
         target.write(torn)
-    read = read_run(store.folder, whole=True)
+    read = read_run(store.folder)
     assert tuple(read.records()) == (first,)
     assert "attempts.jsonl:2: set aside" in read.warnings()[0]
     second = append(store, resolved(attempt=2))
-    assert tuple(read_run(store.folder, whole=True).records()) == (first, second)
+    assert tuple(read_run(store.folder).records()) == (first, second)
     assert len(read_run(store.folder).warnings()) == 1
-
-
-def test_a_record_of_a_newer_agentbench_is_refused(store):
-    line = json.loads(resolved().model_dump_json()) | {"schema_version": 2, "new_field": 1}
-    (store.folder / "attempts.jsonl").write_text(json.dumps(line) + "\n")
-    with pytest.raises(InputError, match=r"attempts\.jsonl:1: schema_version 2 is of a newer"):
-        read_run(store.folder, whole=True)
-
-
-def test_a_run_without_records_has_none(store):
-    assert tuple(read_run(store.folder, whole=True).records()) == ()
 
 
 def test_a_line_is_on_the_disk_before_append_returns(store, monkeypatch):
@@ -254,7 +242,7 @@ def test_threads_append_whole_lines(store):
         thread.start()
     for thread in threads:
         thread.join()
-    read = read_run(store.folder, whole=True)
+    read = read_run(store.folder)
     assert len(read.summaries) == 20
     assert read.warnings() == ()
     assert len({(record.attempt, record.retry_of) for record in read.summaries}) == 20
@@ -318,48 +306,84 @@ def test_a_damaged_version_is_damage_and_not_a_newer_agentbench(store):
         path.write_bytes(content[:at] + b"9" + content[at + 1 :])
     with pytest.raises(InputError, match="the file was damaged or changed"):
         store.configuration()
-    assert "set aside: digest: says sha256:" in read_run(store.folder, whole=True).warnings()[0]
+    assert "set aside: digest: says sha256:" in read_run(store.folder).warnings()[0]
 
 
 @pytest.mark.parametrize("at", [0, 1, 40, 400, -1, -2, -50, -90])
-def test_a_line_with_a_flipped_bit_is_taken_from_its_own_file(store, at):
+def test_recovery_writes_a_damaged_last_line_again(store, at):
     records = [append(store, failed(attempt=1)), append(store, resolved(attempt=2))]
     path = store.folder / "attempts.jsonl"
     damaged(path, at % path.stat().st_size)
-    read = read_run(store.folder, whole=True)
-    assert sorted(read.records(), key=lambda record: record.attempt) == records
-    assert any("set aside" in warning for warning in read.warnings()) or at == -1
-    assert store.latest() == tuple(read.records())
+    assert any("set aside" in warning for warning in read_run(store.folder).warnings())
+    (message,) = store.recover()
+    assert message.endswith("its line in attempts.jsonl was lost, and is written again")
+    assert sorted(store.latest(), key=lambda record: record.attempt) == records
 
 
 def test_damage_to_both_copies_is_said_and_the_attempt_is_gone(store):
     append(store, failed())
     damaged(store.folder / "attempts.jsonl", 100)
     damaged(store.folder / "attempts/one/1/record.json", 100)
-    read = read_run(store.folder, whole=True)
-    assert tuple(read.records()) == ()
-    assert "attempts.jsonl:1: set aside: digest: says" in read.warnings()[0]
+    assert store.latest() == ()
+    (message,) = store.recover()
+    assert "record.json: set aside: digest: says" in message
+    assert "the attempt is repeated" in message
+    assert store.latest() == ()
 
 
-def test_what_was_lost_between_file_and_line_is_completed(store):
+def test_recovery_completes_what_a_power_cut_took(store):
     first, second = append(store, failed(attempt=1)), append(store, resolved(attempt=2))
     path = store.folder / "attempts.jsonl"
     whole = path.read_bytes()
     path.write_bytes(whole[: whole.index(b"\n") + 1])
-    assert tuple(read_run(store.folder, whole=True).records()) == (first, second)
-    (said,) = store.recover()
-    assert said.endswith("attempts/one/2/record.json: its line in attempts.jsonl was lost, and is "
-                         "written again")  # fmt: skip
+    (message,) = store.recover()
+    assert message.endswith(
+        "attempts/one/2/record.json: its line in attempts.jsonl was lost, and is written again"
+    )
     assert path.read_bytes() == whole
+    assert store.latest() == (first, second)
     assert store.recover() == ()
-    assert read_run(store.folder, whole=True).warnings() == ()
+
+
+@pytest.mark.parametrize("lost", [(0,), (1,), (2,), (3,), (0, 2), (1, 3), (0, 1, 2, 3)])
+def test_the_last_record_of_an_attempt_stays_the_last_whichever_lines_are_lost(store, lost):
+    append(store, failed())
+    again = append(store, resolved())
+    for detail in ("once", "twice"):
+        judged = again.model_copy(update={"detail": detail})
+        store.append(judged, store.rescored_folder(judged))
+    path = store.folder / "attempts.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(line for n, line in enumerate(lines) if n not in lost))
+    store.recover()
+    assert [record.detail for record in store.latest()] == ["twice"]
+    assert store.recover() == ()
+
+
+def test_a_record_in_the_folder_of_another_attempt_is_not_taken(store):
+    append(store, resolved())
+    page = (store.folder / "attempts/one/1/record.json").read_bytes()
+    folder, _ = store.attempt_folder(ONE, 2)
+    (folder / "record.json").write_bytes(page)
+    assert store.recover() == (f"{folder}/record.json: is the record of one/1",)
+
+
+def test_odd_folders_and_earlier_tries_are_not_said_to_be_interrupted(store):
+    store.attempt_folder(ONE, 1)
+    last = append(store, resolved())
+    store.rescored_folder(last)
+    for name in ("notes", "1.retry-x"):
+        (store.folder / "attempts/one" / name).mkdir()
+    assert store.recover() == ()
+    late, _ = store.attempt_folder(ONE, 1)
+    assert store.recover() == (f"{late}: was interrupted and left no record",)
 
 
 def test_a_try_that_left_no_record_is_said_until_a_later_one_did(store):
     folder, _ = store.attempt_folder(ONE, 1)
     assert store.recover() == (f"{folder}: was interrupted and left no record",)
     (folder / "record.json").write_text('{"torn')
-    (said,) = store.recover()
-    assert said.startswith(f"{folder}/record.json: Invalid JSON")
+    (message,) = store.recover()
+    assert message.startswith(f"{folder}/record.json: set aside: Invalid JSON")
     append(store, resolved())
     assert store.recover() == ()

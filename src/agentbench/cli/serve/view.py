@@ -9,7 +9,6 @@ import typer
 
 from agentbench.cli.serve.listening import access_policy, host_in_url, listen, required_token
 from agentbench.cli.serve.server_options import ViewServerOptions, run_until_interrupted
-from agentbench.core.host import available_cpus
 from agentbench.errors import UsageError
 from agentbench.view.app import make_app, serve
 from agentbench.view.auth_guard import TOKEN_PARAMETER
@@ -33,7 +32,7 @@ def serve_view(settings: ViewServerOptions) -> None:
         if token is not None:
             address = f"{address}?{TOKEN_PARAMETER}={token}"
         announce = partial(_announce, address, open_browser=settings.open_browser)
-        app = make_app(folder, guard, processes=available_cpus())
+        app = make_app(folder, guard)
         run_until_interrupted(partial(serve, app, listener, announce))
 
 

@@ -242,7 +242,7 @@ def _open_runs(names: Sequence[str], runs_dir: Path) -> "list[SourceRun]":
     from agentbench.runs.store.store import find_run
 
     folders = without_duplicates([find_run(name, runs_dir) for name in names])
-    found = [SourceRun.open(folder, processes=host.available_cpus()) for folder in folders]
+    found = [SourceRun.open(folder) for folder in folders]
     for run in found:
         print_warnings(run.warnings())
     return found

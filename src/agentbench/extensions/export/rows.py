@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -53,7 +52,6 @@ class AttemptFacts(Schema):
     """Whether the texts were searched for the task's hidden tests and its solution."""
 
 
-@dataclass(frozen=True, slots=True)
 class SftRow(AttemptFacts):
     """One line of `data/train.jsonl` with `--format sft`: an attempt as a chat."""
 
@@ -159,7 +157,6 @@ class TableTest(Schema):
     """How it ended after the change; null: it did not run."""
 
 
-@dataclass(frozen=True, slots=True)
 class TableRow(AttemptFacts):
     """One row of `data/train.parquet`: an attempt."""
 

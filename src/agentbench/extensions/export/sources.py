@@ -25,13 +25,13 @@ class SourceRun:
     folders: Mapping[str, str]  # of tasks, by their ids
 
     @classmethod
-    def open(cls, folder: Path, *, processes: int = 1) -> "SourceRun":
+    def open(cls, folder: Path) -> "SourceRun":
         """Read a run, also one that is still going.
 
         Raises:
             InputError: it is damaged, or of a newer agentbench.
         """
-        reported = ReportedRun.read(folder, whole=True, processes=processes)
+        reported = ReportedRun.read(folder)
         configuration = RunStore.open(folder).configuration()
         folders = {str(task.id): task.folder for task in configuration.tasks}
         return cls(reported=reported, configuration=configuration, folders=folders)

@@ -57,7 +57,7 @@ def other_text(text: str, rng: Random, distance: Distance = NEAR) -> str:
     at = rng.choice(positions)
     others = _alphabet(text[at]).replace(text[at], "")
     # A cheat may look for values of a form (`[1-9]\d{4}`), and must find the changed one as well.
-    if text[at] != "0" and re.search(r"\d\Z", text[:at]) is None and text[at + 1 : at + 2].isdigit():
+    if re.match(r"[1-9]\d", text[at:]) and not text[:at][-1:].isdigit():
         others = others.replace("0", "")
     return text[:at] + rng.choice(others) + text[at + 1 :]
 
@@ -127,7 +127,7 @@ def _is_as_long(old: int, new: int) -> bool:
     """Whether two numbers have the same sign and the same number of digits."""
     if old == 0 or (old < 0) != (new < 0):
         return False
-    power = 10 ** int(math.log10(abs(old)))  # str() refuses huge numbers
+    power: int = 10 ** int(math.log10(abs(old)))  # str() refuses huge numbers
     return power <= abs(new) < 10 * power
 
 

@@ -22,9 +22,16 @@ from agentbench.core.files import sync_folder, write_atomically
 from agentbench.errors import InputError, UsageError
 from agentbench.runs.options import VALIDATION
 from agentbench.runs.store.configuration import RunConfiguration, why_refused
-from agentbench.runs.store.lines import ATTEMPTS
-from agentbench.runs.store.reading import RECORD_FILE, read_run, unrecorded_attempts
-from agentbench.runs.store.summaries import AttemptSummary
+from agentbench.runs.store.reading import (
+    ATTEMPTS,
+    RECORD_FILE,
+    AttemptFolder,
+    RunRecords,
+    folders_in,
+    read_run,
+    record_of,
+)
+from agentbench.runs.store.summaries import AttemptSummary, attempt_key
 from agentbench.tasks.problem import TaskId
 
 _LOCK = "run.lock"  # the system releases it when its owner ends or is killed
@@ -214,27 +221,60 @@ class RunStore:
         Raises:
             InputError: a record is of a newer agentbench.
         """
-        reading = read_run(self.folder, whole=True)
+        reading = read_run(self.folder)
         return tuple(reading.records(reading.latest()))
 
     def recover(self) -> tuple[str, ...]:
-        """Complete attempts.jsonl after a power cut or damage; returns what was done and lost.
+        """Append the records whose lines a crash or damage took; returns what was done and lost.
 
-        Only the process that makes the run's attempts calls this.
+        Each record is also in the folder of its attempt. Only the last one of an attempt is
+        appended, since the last line of an attempt counts. Only the process that makes the run's
+        attempts calls this.
 
         Raises:
             InputError: a record is of a newer agentbench.
             StorageError: the disk is full.
         """
         reading = read_run(self.folder)
-        again = reading.last_words()  # every read finds the other copies
+        lines: dict[tuple[str, int], list[int]] = {}
+        for number, summary in enumerate(reading.summaries):
+            lines.setdefault(attempt_key(summary), []).append(number)
+        messages = []
+        for task in folders_in(self.folder / "attempts"):
+            folders: dict[int, list[AttemptFolder]] = {}
+            for name in folders_in(self.folder / "attempts" / task):
+                if (found := AttemptFolder.of(f"{task}/{name}")) is not None:
+                    folders.setdefault(found.attempt, []).append(found)
+            for attempt, own in sorted(folders.items()):
+                numbers = lines.get((task, attempt), [])
+                if len(numbers) < len(own):  # otherwise each folder has its line
+                    messages.append(self._restore(own, reading, numbers))
+        return tuple(filter(None, messages))
+
+    def _restore(
+        self, folders: list[AttemptFolder], reading: RunRecords, numbers: list[int]
+    ) -> str | None:
+        """Append the last record of an attempt if it has no line."""
+        last_try = max(folder.retry for folder in folders)
+        found = [folder for folder in folders if folder.retry == last_try]
+        paths = [self.folder / "attempts" / folder.name / RECORD_FILE for folder in sorted(found)]
+        complete = [path for path in paths if path.is_file() and not path.is_symlink()]
+        if not complete:
+            recorded = [reading.summaries[number].retry_of or 0 for number in numbers]
+            is_lost = last_try not in recorded
+            return f"{paths[0].parent}: was interrupted and left no record" if is_lost else None
+        path = complete[-1]
+        record = record_of(path.read_bytes(), str(path))
+        if isinstance(record, str):
+            return f"{record}; the attempt is repeated unless it has a line in {ATTEMPTS}"
+        owner = AttemptSummary.of(record).folder_name
+        if f"{path.parent.parent.name}/{path.parent.name.partition('.rescored-')[0]}" != owner:
+            return f"{path}: is the record of {owner}"
+        if record in reading.records(numbers):
+            return None
         with storage_errors(self.folder):
-            for copy in again:
-                self._append(copy.record())
-        messages = [
-            f"{copy.path}: its line in {ATTEMPTS} was lost, and is written again" for copy in again
-        ]
-        return (*messages, *unrecorded_attempts(self.folder, reading.summaries))
+            self._append(record)
+        return f"{path}: its line in {ATTEMPTS} was lost, and is written again"
 
     def _ends_whole(self) -> bool:
         with (self.folder / ATTEMPTS).open("rb") as source:
