@@ -1,4 +1,3 @@
-import itertools
 from math import inf
 
 from agentbench.runs.plan import AttemptDurations, Plan, in_order, remaining_attempts
@@ -44,12 +43,6 @@ def test_what_is_done_is_left_out_and_a_later_mark_counts_more(task):
     assert len(rest) == 3
     assert len(rest.less([(("b", 1), True)])) == 2
     assert len(plan) == 4
-
-
-def test_attempts_are_not_made_before_they_are_due(task):
-    plan = Plan([named(task, "a")], 10**8)
-    assert len(list(itertools.islice(plan, 3))) == 3
-    assert len(plan) == 10**8
 
 
 def test_a_plan_knows_which_tasks_were_tried_before(task):

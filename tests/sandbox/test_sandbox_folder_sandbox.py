@@ -1,7 +1,6 @@
 import os
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from threading import Event
@@ -159,7 +158,6 @@ def test_a_tree_above_the_disk_limit_does_not_fit(folders: SandboxFolders) -> No
         sandbox.write_tree(PurePosixPath("/workspace"), tar_of(many))
 
 
-@dataclass(frozen=True, slots=True)
 class BusyDisk(FolderGauge):
     """A disk on which other programs remove as many files as a sandbox creates."""
 

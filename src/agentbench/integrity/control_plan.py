@@ -5,6 +5,7 @@ The engine that changes tests is imported on first use, since runs without contr
 
 import contextlib
 import io
+import re
 import tokenize
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,8 @@ from agentbench.core.checksums import ChecksummedDocument
 from agentbench.core.files import write_atomically
 from agentbench.errors import InputError
 from agentbench.integrity.records import ChangedExpectation, ValueKind, VisibleValue, WeakControl
+from agentbench.python_source import python_syntax
+from agentbench.python_source.constants import is_telling
 from agentbench.scoring.evidence import NodeId
 from agentbench.scoring.node_ids import file_of
 
@@ -25,6 +28,7 @@ _FEWEST_FUNCTIONS = 8
 """With fewer functions to fix, regression tests are added, since one or two could be guessed."""
 _NOT_FOUND = "the value that stays in it is not found, and another one is changed"
 _TRUTHS = "only truths in it can be changed"
+_ELSEWHERE = "the value that it expects also stands in another place of the tests"
 _PERHAPS = 3  # changes with at least this doubt need a reference solution that confirms them
 
 
@@ -73,6 +77,21 @@ class ControlMemory:
         if self._path is not None:
             with contextlib.suppress(OSError):
                 write_atomically(self._path, self._known.json_with_checksum().encode())
+
+
+def _stands_in(original: str, files: Iterable[bytes]) -> bool:
+    """Whether a changed value, as it is written, is still in these files, and not by chance."""
+    is_shortened = original.endswith("…")
+    try:
+        value = original[:-1] if is_shortened else python_syntax.literal(original)
+    except (SyntaxError, ValueError):
+        return False
+    if not is_telling(value):
+        return False
+    written = ascii(value).lstrip("b").strip("'\"")
+    end = "" if is_shortened else r"(?![\w.])"
+    whole = re.compile(rf"(?<![\w.]){re.escape(written)}{end}".encode())
+    return any(whole.search(content) for content in files)
 
 
 def _partition(functions: Iterable[str], rng: Random) -> tuple[frozenset[str], frozenset[str]]:
@@ -214,6 +233,15 @@ class ControlPlan:
         for name, text in others.items():
             if texts[name] != text:
                 files[name] = texts[name].encode("utf-8", "surrogateescape")
+        everything = list({**self._tests.others, **files}.values())
+        for change in drawn:
+            # Code that finds the value there gives it in each run, and differs from a changed test.
+            key = FunctionKey(change.file, change.function)
+            if fixed.intersection(self._tests_of(key)) and _stands_in(change.original, everything):
+                weak.append(
+                    WeakControl(file=change.file, function=change.function, reason=_ELSEWHERE)
+                )
+                by_end.add(key)
         has_new_data = not files.keys().isdisjoint(others)  # other tests may read it
         fails = {test for key in wrong if key not in harmless for test in self._tests_of(key)}
         return PlannedControlRun(

@@ -2,15 +2,16 @@
 
 import heapq
 import time
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, InvalidStateError, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from itertools import count
-from threading import Condition, Thread
+from threading import Condition, Event, Thread
 
-from agentbench.attempt.record import AttemptRecord
+from agentbench.attempt.record import AttemptRecord, RunId
 from agentbench.attempt.resources import RunResources
 from agentbench.errors import OutageError, StorageError
-from agentbench.judge.job_queue import Job, JobKey, JobQueue, OnStart
 from agentbench.judge.judge_verdict import DEADLINE_DETAIL, JudgeVerdict
 from agentbench.judge.reward_kind import RewardKind
 from agentbench.judge.submitted_change import SubmittedChange
@@ -18,11 +19,55 @@ from agentbench.judge.task_register import ReadyTask, TaskRegister
 from agentbench.judge.verdict_cache import VerdictCache
 from agentbench.runs.executors import MakeAttempt
 from agentbench.runs.plan import PlannedAttempt
+from agentbench.runs.scheduler import AttemptQueue
 from agentbench.runs.store.summaries import was_interrupted
-from agentbench.taxonomy import Fault, StageName
+from agentbench.tasks.task import Task
 
 _EVERY = 32  # verdicts
 _POLL = 1.0  # seconds between two checks whether other programs have freed memory
+
+
+JobKey = tuple[str, str]
+"""The digests of the task and of the change."""
+
+
+OnStart = Callable[[RunId, int], None]
+"""Called with the run and the number of the attempt, before the change is judged in it."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Job:
+    """One change that is judged once, for everybody who waits for its verdict."""
+
+    key: JobKey
+    ready: ReadyTask
+    change: SubmittedChange
+    cancel: Event = field(default_factory=Event)
+    waiting: list["Future[JudgeVerdict]"] = field(default_factory=list)
+    on_start: list[OnStart] = field(default_factory=list)
+    is_started: bool = False
+    number: int | None = None  # of its attempt
+
+    @property
+    def task(self) -> Task:
+        """The task."""
+        return self.ready.task
+
+    def give(self, future: "Future[JudgeVerdict]", verdict: JudgeVerdict) -> None:
+        """Give somebody a verdict."""
+        with suppress(InvalidStateError):  # cancelled meanwhile
+            future.set_result(verdict)
+
+    def finish(self, verdict: JudgeVerdict) -> None:
+        """Give everybody the verdict."""
+        for future in tuple(self.waiting):
+            self.give(future, verdict)
+
+    def fail(self, error: BaseException) -> None:
+        """Give everybody the error."""
+        for future in tuple(self.waiting):
+            with suppress(InvalidStateError):
+                future.set_exception(error)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -52,7 +97,7 @@ class JobRunner:
         self,
         resources: RunResources,
         tasks: TaskRegister,
-        queue: JobQueue,
+        queue: AttemptQueue[Job],
         make: MakeAttempt,
         *,
         verdicts: VerdictCache | None,
@@ -163,10 +208,10 @@ class JobRunner:
         if job is not None:
             self._queue.raise_priority(job, priority)
             return job
-        job = Job(key=key, ready=ready, change=change, priority=priority)
+        job = Job(key=key, ready=ready, change=change)
         if may_share:
             self._shared[key] = job
-        self._queue.put(job)
+        self._queue.put(job, priority=priority)
         return job
 
     def _leave(self, job: Job, future: "Future[JudgeVerdict]") -> None:
@@ -230,13 +275,12 @@ class JobRunner:
             job.fail(fault)
         with self._changed:
             del self._running[id(job)]
-            stages = record.stages if record is not None else ()
-            prepared = any(stage.name is StageName.BASELINE_RUN for stage in stages)
-            self._queue.ended(job, prepared=prepared)
-            retries = record is not None and self._may_retry(job, record)
-            if retries:
-                self._queue.retry(job)
-            else:
+            self._queue.ended(job, record)
+            is_wanted = bool(job.waiting) and not self._is_closing
+            retries = (
+                record is not None and is_wanted and self._queue.retry(job, record) is not None
+            )
+            if not retries:
                 self._forget(job)
             self._forget_deadlines()
             self._changed.notify_all()
@@ -267,11 +311,6 @@ class JobRunner:
             waiting = tuple(job.on_start)
         for on_start in waiting:
             on_start(self._tasks.configuration.run_id, number)
-
-    def _may_retry(self, job: Job, record: AttemptRecord) -> bool:
-        failed = record.fault is Fault.INFRASTRUCTURE and not was_interrupted(record)
-        has_retries = job.failures < self._tasks.configuration.retries
-        return failed and has_retries and bool(job.waiting) and not self._is_closing
 
     def _forget_deadlines(self) -> None:
         """Now and then, forget deadlines of ended jobs, which would keep verdicts in memory."""

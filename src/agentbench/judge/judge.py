@@ -22,7 +22,6 @@ from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.core.host import available_cpus
 from agentbench.errors import UsageError
 from agentbench.judge.attempt_making import attempt_maker, capacity_for
-from agentbench.judge.job_queue import JobQueue
 from agentbench.judge.job_runner import JobRunner, Waiter
 from agentbench.judge.judge_session import InThread, Session, SessionContext, SessionPlan
 from agentbench.judge.judge_verdict import JudgeVerdict
@@ -34,7 +33,7 @@ from agentbench.judge.verdict_cache import VerdictCache
 from agentbench.runs.argument_names import naming_arguments
 from agentbench.runs.executors.local import slots_elsewhere
 from agentbench.runs.options import RunOptions
-from agentbench.runs.scheduler import cores_for_attempts
+from agentbench.runs.scheduler import AttemptQueue, cores_for_attempts
 from agentbench.runs.start import configuration_of, open_resources
 from agentbench.runs.store.configuration import RunEnding
 from agentbench.runs.store.store import RunStore, run_lock
@@ -359,7 +358,11 @@ class Judge:
                 jobs=JobRunner(
                     resources,
                     tasks,
-                    JobQueue(jobs, capacity_for(jobs, elsewhere=elsewhere)),
+                    AttemptQueue(
+                        jobs=jobs,
+                        capacity=capacity_for(jobs, elsewhere=elsewhere),
+                        retries=configuration.retries,
+                    ),
                     attempt_maker(configuration, resources.settings, store),
                     verdicts=verdicts if self._use_verdicts else None,
                     kind=self._kind,

@@ -20,7 +20,6 @@ from agentbench.runs.store.configuration import TaskEntry
 
 FOLDER = "verdicts"
 """The folder below the cache folder."""
-_SETTINGS = ("integrity_controls", "runtime", "timeout_scale", "attempt_timeout", "allow_env")
 
 
 @cache
@@ -42,8 +41,8 @@ class VerdictCache:
 
     def __init__(self, cache_dir: Path, sandbox: str, settings: RunSettings) -> None:
         self._folder = cache_dir / FOLDER
-        values = settings.model_dump(mode="json", by_alias=False)
-        self._common = [rules_version(), sandbox, {name: values[name] for name in _SETTINGS}]
+        # All settings, since a list of those that matter would miss the next one.
+        self._common = [rules_version(), sandbox, settings.model_dump(mode="json")]
 
     def load(self, entry: TaskEntry, image: str, change_digest: str) -> JudgeVerdict | None:
         """The verdict on an equal change to an equal task in an equal image, if one is stored."""

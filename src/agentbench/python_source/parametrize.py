@@ -24,7 +24,7 @@ _UNREADABLE_ID = ast.Name(id="")  # represents an id that cannot be read in the 
 _SEPARATOR = re.compile(r"\s*,?\s*")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableRow:
     """One set of parameters."""
 

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 from pydantic import ValidationError
 
@@ -29,16 +28,16 @@ _SPARE = 10_000  # lines beyond twice the keys, before the old ones are dropped
 _LOG = logging.getLogger("agentbench.cache")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlannedAttempt:
-    """One planned attempt."""
+    """One planned attempt, told apart by its identity."""
 
     task: Task
     attempt: int
 
 
 class Plan:
-    """The attempts of a run that are not done; it stores one byte for each.
+    """The attempts of a run that are not done.
 
     Every task has its first attempt before any task has its second, so that a run that stops early,
     or spends its budget, has tried as many tasks as possible.
@@ -48,46 +47,37 @@ class Plan:
         self, tasks: Sequence[Task], attempts: int, *, known: Collection[TaskId] = ()
     ) -> None:
         """Plan attempts at tasks, the tasks in this order; some are known from earlier runs."""
-        self._tasks = tuple(tasks)
+        self.tasks = tuple(tasks)
+        """The tasks in the order of their attempts."""
         self._known = known
-        self._attempts = attempts
-        self._done = bytearray(len(self._tasks) * attempts)
-        self._remaining = len(self._done)
+        self._attempts = [
+            PlannedAttempt(task=task, attempt=number)
+            for number in range(1, attempts + 1)
+            for task in tasks
+        ]
 
     def __len__(self) -> int:
-        return self._remaining
+        return len(self._attempts)
 
     def __iter__(self) -> Iterator[PlannedAttempt]:
-        width = len(self._tasks)
-        for position, done in enumerate(self._done):
-            if not done:
-                attempt, which = divmod(position, width)
-                yield PlannedAttempt(task=self._tasks[which], attempt=attempt + 1)
-
-    @property
-    def tasks(self) -> tuple[Task, ...]:
-        """The tasks in the order of their attempts."""
-        return self._tasks
+        return iter(self._attempts)
 
     def knows(self, task: Task) -> bool:
         """Whether a task was tried before, and is prepared."""
         return task.id in self._known
 
-    def less(self, marks: Iterable[tuple[AttemptKey, bool]]) -> Self:
+    def less(self, marks: Iterable[tuple[AttemptKey, bool]]) -> "Plan":
         """This plan without the attempts that are done.
 
         Args:
             marks: Whether each attempt is done; its last mark counts. Attempts outside of the plan
                 are ignored.
         """
-        rest = type(self)(self._tasks, self._attempts, known=self._known)
-        rest._done[:] = self._done
-        positions = {task.id: position for position, task in enumerate(self._tasks)}
-        for (task_id, attempt), is_done in marks:
-            position = positions.get(task_id)
-            if position is not None and 1 <= attempt <= self._attempts:
-                rest._done[(attempt - 1) * len(self._tasks) + position] = is_done
-        rest._remaining = rest._done.count(False)
+        is_done = dict(marks)
+        rest = Plan(self.tasks, 0, known=self._known)
+        rest._attempts = [
+            each for each in self._attempts if not is_done.get((each.task.id, each.attempt), False)
+        ]
         return rest
 
 

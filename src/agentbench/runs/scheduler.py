@@ -3,16 +3,16 @@
 import heapq
 import random
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import count
 from threading import Event
-from typing import Self
+from typing import Generic, Protocol, Self, TypeVar
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.core.host import available_cpus, available_memory_mib
-from agentbench.runs.executors import Executor, FinishedAttempt
+from agentbench.runs.executors import Executor
 from agentbench.runs.plan import PlannedAttempt
 from agentbench.runs.store.summaries import counts_as_failure, was_interrupted
 from agentbench.tasks.task import Task, TaskEnvironment
@@ -117,105 +117,153 @@ def smallest_needs(tasks: Sequence[Task]) -> TaskEnvironment:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class ScheduledRetry:
-    """An attempt that will be retried."""
-
-    due: float
-    planned: PlannedAttempt = field(compare=False)
-    last: AttemptRecord = field(compare=False)
+def retry_delay(failures: int) -> float:
+    """The seconds before the next retry, from the number of failures so far."""
+    return random.uniform(0.0, min(_LONGEST_BACK_OFF, 2.0 ** (failures - 1)))
 
 
-class AttemptQueue:
-    """Attempts in their order, few of them in memory at a time.
+class _OfTask(Protocol):
+    @property
+    def task(self) -> Task: ...
 
-    An attempt is skipped while another one prepares its task, since it would only wait for the
-    lock, and while capacity is lacking, but only a limited number of times.
+
+_Item = TypeVar("_Item", bound=_OfTask)
+
+
+class AttemptQueue(Generic[_Item]):
+    """Attempts that wait or run: which one starts next, and which is tried again.
+
+    Runs and judges share these rules. Not thread-safe: the owner's lock protects it.
     """
 
     def __init__(
         self,
-        planned: Iterable[PlannedAttempt],
         *,
+        jobs: int,
+        capacity: Capacity,
+        retries: int,
         is_prepared: Callable[[Task], bool] = lambda _task: False,
+        back_off: Callable[[int], float] = retry_delay,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._planned = iter(planned)
+        """Allow so many running attempts, as far as the capacity holds their tasks."""
+        self._jobs = jobs
+        self._capacity = capacity
+        self._retries = retries
         self._is_prepared = is_prepared
-        self._ahead: deque[tuple[PlannedAttempt, int]] = deque()  # each with its preparation
-        self._passed = 0  # starts since the first one became the first
-        self._again: list[ScheduledRetry] = []
-        self._preparing: Counter[int] = Counter()
+        self._back_off = back_off
+        self._clock = clock
+        self._order = count()
+        self._waiting: list[tuple[int, int, _Item]] = []  # a heap: urgency, order, item
+        self._delayed: list[tuple[float, int, _Item]] = []  # a heap: due, order, item
+        self._running: dict[_Item, int] = {}  # with their preparations
+        self._failures: Counter[_Item] = Counter()  # of the infrastructure
         self._prepared: set[int] = set()
+        self._passed = 0  # starts since the first one became the first
+
+    def __len__(self) -> int:
+        return len(self._waiting) + len(self._delayed)
 
     @property
-    def to_retry(self) -> int:
-        """The number of attempts that wait for their retry."""
-        return len(self._again)
+    def running(self) -> int:
+        """How many attempts run."""
+        return len(self._running)
 
     @property
     def next_due(self) -> float | None:
         """The time at which the first retry may start."""
-        return self._again[0].due if self._again else None
+        return self._delayed[0][0] if self._delayed else None
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no attempt waits."""
-        self._fill_queue()
-        return not self._ahead and not self._again
+    def put(self, item: _Item, *, priority: int = 0) -> None:
+        """Add an attempt; higher priorities start earlier, equal ones in their order."""
+        heapq.heappush(self._waiting, (-priority, next(self._order), item))
 
-    def put_back(self, again: ScheduledRetry) -> None:
-        """Retry an attempt later."""
-        heapq.heappush(self._again, again)
+    def raise_priority(self, item: _Item, priority: int) -> None:
+        """Let a waiting attempt start earlier."""
+        self._waiting = [
+            (min(urgency, -priority) if each is item else urgency, order, each)
+            for urgency, order, each in self._waiting
+        ]
+        heapq.heapify(self._waiting)
 
-    def give_up(self) -> list[ScheduledRetry]:
-        """Give up all retries, and return them."""
-        retries, self._again = sorted(self._again), []
-        return retries
+    def remove(self, item: _Item) -> None:
+        """Remove an attempt if it waits."""
+        self._waiting = [entry for entry in self._waiting if entry[2] is not item]
+        self._delayed = [entry for entry in self._delayed if entry[2] is not item]
+        heapq.heapify(self._waiting)
+        heapq.heapify(self._delayed)
 
-    def take_again(self, free: FreeCapacity, *, now: float) -> PlannedAttempt | None:
-        """The next retry, if its time has come and capacity allows it."""
-        if self._again and self._again[0].due <= now and free.holds(self._again[0].planned.task):
-            return heapq.heappop(self._again).planned
-        return None
+    def clear(self) -> list[_Item]:
+        """Remove all attempts that wait, and return them."""
+        items = [entry[2] for entry in (*self._waiting, *self._delayed)]
+        self._waiting, self._delayed = [], []
+        return items
 
-    def take(self, free: FreeCapacity) -> PlannedAttempt | None:
-        """The next attempt that capacity allows, preferably of a prepared task."""
-        self._fill_queue()
-        position = self._next_position(free)
-        if position is None:
+    def take(self) -> _Item | None:
+        """The next attempt that may start; it counts as running from now on."""
+        if len(self._running) >= self._jobs:
             return None
-        planned, preparation = self._ahead[position]
-        del self._ahead[position]
-        self._passed = self._passed + 1 if position else 0
-        if not (preparation in self._prepared or self._is_prepared(planned.task)):
-            self._preparing[preparation] += 1
-        return planned
+        free, item = self._capacity.free_capacity(), None
+        due = self.next_due
+        if due is not None and due <= self._clock() and free.holds(self._delayed[0][2].task):
+            item = heapq.heappop(self._delayed)[2]
+        elif len(self._delayed) <= self._jobs:  # with more, the infrastructure fails all attempts
+            item = self._first_that_fits(free)
+        if item is None:
+            return None
+        self._running[item] = _preparation(item.task)
+        self._capacity.take(item.task)
+        return item
 
-    def ended(self, planned: PlannedAttempt, *, prepared: bool) -> None:
-        """An attempt has ended; `prepared`: its task's preparation exists now."""
-        preparation = _preparation(planned.task)
-        if self._preparing[preparation] > 1 and not prepared:
-            self._preparing[preparation] -= 1
-        else:
-            del self._preparing[preparation]
-        if prepared:
+    def _first_that_fits(self, free: FreeCapacity) -> _Item | None:
+        """The first attempt that capacity allows, preferably of a prepared task.
+
+        While another attempt prepares its task, an attempt would only wait for that lock.
+        """
+        preparing = set(self._running.values()) - self._prepared
+        skipped: list[tuple[int, int, _Item]] = []
+        chosen: tuple[int, int, _Item] | None = None
+        while self._waiting and len(skipped) < _AHEAD:
+            entry = heapq.heappop(self._waiting)
+            skipped.append(entry)
+            if not free.holds(entry[2].task):
+                if len(skipped) == 1 and self._passed >= _AHEAD:
+                    break  # otherwise it might wait forever
+            elif self._is_prepared(entry[2].task) or _preparation(entry[2].task) not in preparing:
+                chosen = entry
+                break
+            elif chosen is None:
+                chosen = entry
+        for entry in skipped:
+            if entry is not chosen:
+                heapq.heappush(self._waiting, entry)
+        if chosen is None:
+            return None
+        self._passed = 0 if chosen is skipped[0] else self._passed + 1
+        return chosen[2]
+
+    def ended(self, item: _Item, record: AttemptRecord | None) -> None:
+        """A running attempt has ended; None: without a record."""
+        preparation = self._running.pop(item)
+        self._capacity.give_back(item.task)
+        stages = record.stages if record is not None else ()
+        if any(stage.name is StageName.BASELINE_RUN for stage in stages):
             self._prepared.add(preparation)
 
-    def _fill_queue(self) -> None:
-        for planned in islice(self._planned, _AHEAD - len(self._ahead)):
-            self._ahead.append((planned, _preparation(planned.task)))
+    def retry(self, item: _Item, record: AttemptRecord) -> float | None:
+        """Put an attempt back if the infrastructure failed it and retries are left.
 
-    def _next_position(self, free: FreeCapacity) -> int | None:
-        second_best: int | None = None
-        for position, (planned, preparation) in enumerate(self._ahead):
-            if not free.holds(planned.task):
-                if position == 0 and self._passed >= _AHEAD:
-                    return None  # otherwise it might wait forever
-            elif not self._preparing[preparation]:
-                return position
-            elif second_best is None:
-                second_best = position
-        return second_best
+        Returns:
+            The seconds until it may start; None: this record is its last one.
+        """
+        is_retryable = record.fault is Fault.INFRASTRUCTURE and not was_interrupted(record)
+        if not is_retryable or self._failures[item] >= self._retries:
+            del self._failures[item]
+            return None
+        self._failures[item] += 1
+        delay = self._back_off(self._failures[item])
+        heapq.heappush(self._delayed, (self._clock() + delay, next(self._order), item))
+        return delay
 
 
 def _preparation(task: Task) -> int:
@@ -231,11 +279,6 @@ def _preparation(task: Task) -> int:
         frozenset(environment.env.items()),
     )
     return hash(parts)
-
-
-def retry_delay(failures: int) -> float:
-    """The seconds before the next retry, from the number of failures so far."""
-    return random.uniform(0.0, min(_LONGEST_BACK_OFF, 2.0 ** (failures - 1)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,100 +312,48 @@ def run_attempts(
         StorageError: the files of attempts could not be written.
         OutageError: something that attempts need was unavailable for too long.
     """
-    scheduler = _Scheduler(planned, executor, schedule)
+    queue = AttemptQueue[PlannedAttempt](
+        jobs=schedule.jobs,
+        capacity=schedule.capacity,
+        retries=schedule.retries,
+        is_prepared=schedule.is_prepared,
+        back_off=schedule.back_off,
+        clock=schedule.clock,
+    )
+    for each in planned:
+        queue.put(each)
+    spent = 0.0  # by every try, also one that is retried
+    failed = 0
+    to_retry: dict[PlannedAttempt, AttemptRecord] = {}  # their last records
+
+    def may_start() -> bool:
+        """Whether neither the budget, nor the failures, nor Ctrl-C stop the run."""
+        is_affordable = schedule.max_cost_usd is None or spent < schedule.max_cost_usd
+        may_fail = schedule.max_failures is None or failed < schedule.max_failures
+        return is_affordable and may_fail and not schedule.cancel.is_set()
+
     with executor:
         try:
-            while scheduler.goes_on():
-                scheduler.start_what_fits()
-                yield from scheduler.ended()
-            yield from scheduler.last_records()
+            while queue.running or (may_start() and len(queue)):
+                while may_start() and (item := queue.take()) is not None:
+                    executor.start(item)
+                due = queue.next_due
+                patience = _POLL if due is None else min(_POLL, max(0.0, due - schedule.clock()))
+                for over in executor.ended(within=patience):
+                    record = over.record
+                    queue.ended(over.planned, record)
+                    if record.usage is not None:
+                        spent += record.usage.cost_usd or 0.0
+                    failed += counts_as_failure(record)
+                    delay = queue.retry(over.planned, record) if may_start() else None
+                    if delay is None:
+                        to_retry.pop(over.planned, None)
+                        schedule.on_end(record)
+                        yield record
+                    else:
+                        to_retry[over.planned] = record
+                        schedule.on_retry(record, delay)
+            yield from to_retry.values()
         finally:
-            if scheduler.running:
+            if queue.running:
                 schedule.cancel.set()
-
-
-class _Scheduler:
-    """Starts attempts while capacity allows, and retries those that the infrastructure failed."""
-
-    def __init__(
-        self, planned: Iterable[PlannedAttempt], executor: Executor, schedule: Schedule
-    ) -> None:
-        self._executor = executor
-        self._schedule = schedule
-        self._capacity = schedule.capacity
-        self._waiting = AttemptQueue(planned, is_prepared=schedule.is_prepared)
-        self._failures: Counter[tuple[str, int]] = Counter()  # of the infrastructure
-        self._spent = 0.0  # by every try, also one that is retried
-        self._failed = 0
-        self.running = 0
-
-    def goes_on(self) -> bool:
-        """Whether any attempt runs or may still start."""
-        return self.running > 0 or (self._may_start() and not self._waiting.is_empty)
-
-    def start_what_fits(self) -> None:
-        """Fill the slots, as far as memory and cores allow."""
-        while self._may_start() and self.running < self._schedule.jobs:
-            planned = self._next()
-            if planned is None:
-                return
-            self._capacity.take(planned.task)
-            self.running += 1
-            self._executor.start(planned)
-
-    def ended(self) -> Iterator[AttemptRecord]:
-        """The attempts that have ended and are not retried; waits for a short time."""
-        for over in self._executor.ended(within=self._patience()):
-            record, task = over.record, over.planned.task
-            self.running -= 1
-            self._capacity.give_back(task)
-            self._waiting.ended(
-                over.planned,
-                prepared=any(stage.name is StageName.BASELINE_RUN for stage in record.stages),
-            )
-            if record.usage is not None:
-                self._spent += record.usage.cost_usd or 0.0
-            self._failed += counts_as_failure(record)
-            if not self._will_retry(over):
-                self._schedule.on_end(record)
-                yield record
-
-    def last_records(self) -> Iterator[AttemptRecord]:
-        """The last records of attempts whose retries are given up."""
-        for again in self._waiting.give_up():
-            yield again.last
-
-    def _next(self) -> PlannedAttempt | None:
-        free = self._capacity.free_capacity()
-        again = self._waiting.take_again(free, now=self._schedule.clock())
-        if again is not None or self._waiting.to_retry > self._schedule.jobs:
-            return again
-        return self._waiting.take(free)
-
-    def _may_start(self) -> bool:
-        cost, failures = self._schedule.max_cost_usd, self._schedule.max_failures
-        is_affordable = cost is None or self._spent < cost
-        may_fail = failures is None or self._failed < failures
-        return is_affordable and may_fail and not self._schedule.cancel.is_set()
-
-    def _will_retry(self, over: FinishedAttempt) -> bool:
-        record, planned = over.record, over.planned
-        attempt = (planned.task.id, planned.attempt)
-        is_retryable = record.fault is Fault.INFRASTRUCTURE and not was_interrupted(record)
-        if (
-            not is_retryable
-            or self._failures[attempt] >= self._schedule.retries
-            or not self._may_start()
-        ):
-            del self._failures[attempt]
-            return False
-        self._failures[attempt] += 1
-        delay = self._schedule.back_off(self._failures[attempt])
-        self._schedule.on_retry(record, delay)
-        due = self._schedule.clock() + delay
-        self._waiting.put_back(ScheduledRetry(due=due, planned=planned, last=record))
-        return True
-
-    def _patience(self) -> float:
-        due = self._waiting.next_due
-        return _POLL if due is None else min(_POLL, max(0.0, due - self._schedule.clock()))

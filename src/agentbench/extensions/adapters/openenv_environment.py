@@ -9,7 +9,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 from uuid import uuid4
 
@@ -37,7 +36,6 @@ class AgentAction(Action):
     )
 
 
-@dataclass(frozen=True, slots=True)
 class AgentObservation(Observation):
     """The answer of a tool, or the prompt of a task.
 

@@ -41,7 +41,7 @@ class JobLimits:
     """Ended jobs are deleted after this time, in seconds."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Group:
     """A group of jobs, as something to watch."""
 

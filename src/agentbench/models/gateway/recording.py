@@ -110,7 +110,7 @@ class RecordedAnswer(Schema):
         return [chunk.encode() for chunk in self.chunks]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recording:
     """A whole file."""
 
