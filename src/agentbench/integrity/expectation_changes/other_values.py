@@ -106,21 +106,29 @@ def _another(value: Scalar, rng: Random, distance: Distance) -> Scalar:
 
 def _number(value: complex, rng: Random, distance: Distance) -> complex:
     if isinstance(value, int):
-        least = 1
-        if distance.far:
-            least += rng.randrange(_FAR, 3 * _FAR)
-        elif distance.relative or distance.absolute:
-            least += int(distance.margin(value))
-        elif abs(value) >= 100 and rng.random() < 0.5:
-            digits = int(abs(value).bit_length() * math.log10(2))  # str() refuses huge numbers
-            least = int(10 ** rng.randrange(digits - 1))
-        step = least + (rng.randrange(3) if least == 1 else 0)
+        step = _step(value, rng, distance)
         # The number of digits stays where it can: a cheat may look for numbers of that size.
-        signs = [one for one in (-1, 1) if _is_as_long(value, value + one * step)]
-        return value + rng.choice(signs or [1]) * step
+        for _ in range(_MAX_ATTEMPTS):
+            signs = [one for one in (-1, 1) if _is_as_long(value, value + one * step)]
+            if signs:
+                return value + rng.choice(signs) * step
+            step = _step(value, rng, distance)
+        return value + step
     if isinstance(value, float):
         return _real(value, rng, distance)
     return value + rng.choice((1, 2, -1, 1j, 2j))
+
+
+def _step(value: int, rng: Random, distance: Distance) -> int:
+    """How far another number is away."""
+    if distance.far:
+        return rng.randrange(_FAR, 3 * _FAR)
+    if distance.relative or distance.absolute:
+        return 1 + int(distance.margin(value)) + rng.randrange(3)
+    if abs(value) >= 100 and rng.random() < 0.5:
+        digits = int(abs(value).bit_length() * math.log10(2))  # str() refuses huge numbers
+        return int(10 ** rng.randrange(digits - 1))
+    return 1 + rng.randrange(3)
 
 
 def _is_as_long(old: int, new: int) -> bool:
