@@ -170,6 +170,29 @@ def test_a_test_that_the_file_does_not_define_has_to_pass():
     assert all(made in half.must_pass for half in halves)
 
 
+@pytest.mark.parametrize(
+    ("other", "is_weak"),
+    [
+        ("assert g(4711)", True),
+        ("assert g('a 4711')", True),
+        ("assert g(47110)", False),
+        ("assert g(1)", False),
+    ],
+)
+def test_a_test_is_weak_if_its_expected_value_stands_elsewhere(other, is_weak):
+    source = f"def test_0():\n    assert f() == 4711\n\ndef test_1():\n    {other}\n"
+    half = next(
+        half
+        for side in (0, 1)
+        if IDS[0] in (half := plan(IDS[:1], source=source).half(side, KnownFunctions())).must_fail
+    )
+    reasons = [one.reason for one in half.weak if one.function == "test_0"]
+    assert (reasons == ["the value that it expects also stands in another place of the tests"]) is (
+        is_weak
+    )
+    assert (IDS[0] in half.weakly_failing) is is_weak
+
+
 def test_files_are_named_once():
     assert files_of((NodeId("b.py::x"), NodeId("a.py::y[1::2]"), NodeId("b.py::z"))) == (
         "b.py",
