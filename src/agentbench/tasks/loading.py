@@ -31,7 +31,14 @@ from agentbench.tasks.steps import (
     step_faults,
     step_folder,
 )
-from agentbench.tasks.task import AnswerKey, RepoSource, Task, TaskEnvironment, TaskSetup
+from agentbench.tasks.task import (
+    AnswerKey,
+    EnvironmentSettings,
+    RepoSource,
+    Task,
+    TaskEnvironment,
+    TaskSetup,
+)
 from agentbench.tasks.task_file import TaskFile, is_git_bundle, is_task_id, parse_task_file
 
 _GLOB = re.compile(r"[*?\[]")
@@ -303,9 +310,6 @@ def _validated_task(draft: TaskDraft, mirrors: Mirrors) -> Task:
     return task
 
 
-_SAME_FIELDS = TaskEnvironment.model_fields.keys() - {"dockerfile", "compose"}
-
-
 def _task(draft: TaskDraft) -> Task:
     folder, table, task_id = draft.folder, draft.table, draft.task_id
     assert table is not None  # a draft without faults has both
@@ -342,7 +346,7 @@ def _task(draft: TaskDraft) -> Task:
         environment=TaskEnvironment(
             dockerfile=folder / environment.dockerfile if environment.dockerfile else None,
             compose=folder / environment.compose if environment.compose else None,
-            **{name: value for name, value in environment if name in _SAME_FIELDS},
+            **{name: getattr(environment, name) for name in EnvironmentSettings.model_fields},
         ),
         setup=_with_pip(table.setup, environment.pip),
         controls=table.integrity.controls,

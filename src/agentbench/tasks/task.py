@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -18,6 +18,8 @@ from agentbench.tasks.steps import TaskStep, step_files, step_folder
 from agentbench.tasks.users import AGENT_USER, ROOT_USER, UserName
 
 _USUAL_WORKDIR = PurePosixPath("/workspace")
+# Strict: TOML has types, so "300" instead of a number is a mistake.
+Mebibytes = Annotated[int, Field(strict=True, ge=64, le=2**24)]
 
 
 class AnswerKey(Schema):
@@ -42,29 +44,37 @@ class RepoSource(Schema):
     workdir: str | None = None  # a folder in the image
 
 
-class TaskEnvironment(Schema):
-    """The image and the resource limits of the task's sandboxes."""
+class EnvironmentSettings(Schema):
+    """The settings of a task's sandboxes, as task.toml gives them and as containers get them."""
 
-    image: str | None = None
-    dockerfile: Path | None = None
-    compose: Path | None = None
-    """The compose file of the sandbox's services; it may also give the sandbox's image."""
-    services_on_localhost: bool = False
-    pip: str | None = None
-    """The version of pip that set-up installs first; None: the image's own."""
-    env: dict[str, str] = Field(default_factory=dict)
-    env_from_host: dict[str, str] = Field(default_factory=dict)
-    cpus: float = 1.0
-    memory_mib: int = 2048
-    pids: int = 256
-    disk_mib: int = 4096
-    files: int = 300_000
-    user: UserName = AGENT_USER
-    runtime: str | None = None  # of the container engine; None: its default one
-    lasting: bool = False
+    image: scripts.ImageName | None = None
+    services_on_localhost: Annotated[bool, Field(strict=True)] = False
+    pip: Annotated[str, Field(pattern=r"^[0-9][0-9A-Za-z.]*$")] | None = None
+    """The version of pip that set-up installs first; null: the image's own."""
+    env: scripts.Variables = Field(default_factory=dict)
+    env_from_host: scripts.HostVariables = Field(default_factory=dict)
+    cpus: Annotated[float, Field(strict=True, gt=0, le=256)] = 1.0
+    memory_mib: Mebibytes = 2048
+    pids: Annotated[int, Field(strict=True, ge=16, le=2**22)] = 256
+    disk_mib: Mebibytes = 4096
+    files: Annotated[int, Field(strict=True, ge=1000, le=2**31)] = 300_000
+    user: scripts.SandboxUser = AGENT_USER
+    runtime: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] | None = None
+    """A runtime of the container engine; null: its default one."""
+    lasting: Annotated[bool, Field(strict=True)] = False
+    """Whether processes of the agent survive between its commands, and the image's entrypoint runs;
+    always true if a script judges in the agent's container."""
     network: Network = False
     """The network of the commands around the agent, and of the agent unless it has its own."""
     healthcheck: scripts.HealthCheck | None = None
+
+
+class TaskEnvironment(EnvironmentSettings):
+    """The image and the resource limits of the task's sandboxes."""
+
+    dockerfile: Path | None = None
+    compose: Path | None = None
+    """The compose file of the sandbox's services; it may also give the sandbox's image."""
 
     @property
     def total_cpus(self) -> float:

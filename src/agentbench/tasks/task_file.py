@@ -15,7 +15,6 @@ from pydantic import (
     model_validator,
 )
 
-from agentbench.core.network import Network
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
 from agentbench.scoring.evidence import NodeId
@@ -26,10 +25,9 @@ from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.mcp_servers import McpServer
 from agentbench.tasks.problem import AgentLimits, Seconds, TaskId
 from agentbench.tasks.steps import StepTable, check_steps
-from agentbench.tasks.task import TaskSetup
+from agentbench.tasks.task import EnvironmentSettings, TaskSetup
 from agentbench.tasks.test_command import DEFAULT_COMMANDS, parse_test_command
 from agentbench.tasks.test_runner_name import Runner
-from agentbench.tasks.users import AGENT_USER
 
 # A workspace is read as a whole, and its files are given to the agent's user.
 _SYSTEM_FOLDERS = frozenset(
@@ -44,8 +42,6 @@ _URL = re.compile(
     r"(https://(?!-)|ssh://(?!-)(?![^/]*@-)|file:///|\w[\w.-]*@\w[\w.-]*:(?!/?/))\S+", re.ASCII
 )
 _MAX_ID_LENGTH = 100
-# Strict: TOML has types, so "300" instead of a number is a mistake.
-Mebibytes = Annotated[int, Field(strict=True, ge=64, le=2**24)]
 
 
 def check_workdir(path: str) -> str:
@@ -163,29 +159,11 @@ class RepoTable(Schema):
         return self
 
 
-class EnvironmentTable(Schema):
-    """`[environment]`: the image and the limits."""
+class EnvironmentTable(EnvironmentSettings):
+    """`[environment]`: the settings, and what the agent gets."""
 
-    image: scripts.ImageName | None = None
     dockerfile: scripts.InsidePath | None = None
     compose: scripts.InsidePath | None = None
-    services_on_localhost: Annotated[bool, Field(strict=True)] = False
-    pip: Annotated[str, Field(pattern=r"^[0-9][0-9A-Za-z.]*$")] | None = None
-    """The version of pip that set-up installs first; null: the image's own."""
-    env: scripts.Variables = Field(default_factory=dict)
-    env_from_host: scripts.HostVariables = Field(default_factory=dict)
-    cpus: Annotated[float, Field(strict=True, gt=0, le=256)] = 1.0
-    memory_mib: Mebibytes = 2048
-    pids: Annotated[int, Field(strict=True, ge=16, le=2**22)] = 256
-    disk_mib: Mebibytes = 4096
-    files: Annotated[int, Field(strict=True, ge=1000, le=2**31)] = 300_000
-    user: scripts.SandboxUser = AGENT_USER
-    runtime: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] | None = None
-    lasting: Annotated[bool, Field(strict=True)] = False
-    """Whether processes of the agent survive between its commands, and the image's entrypoint runs;
-    always true if a script judges in the agent's container."""
-    network: Network = False
-    healthcheck: scripts.HealthCheck | None = None
     mcp_servers: tuple[McpServer, ...] = ()
     skills: Annotated[str, Field(pattern=r"^/[^\x00]*$")] | None = None
     """A folder in the sandbox with a folder for each skill, for the agent."""
