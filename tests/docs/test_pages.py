@@ -60,7 +60,7 @@ def test_every_toml_sample_parses(name: str, text: str) -> None:
 
 
 def test_the_task_file_of_the_page_is_one() -> None:
-    samples = [text for name, text in blocks("toml") if name.startswith("docs/tasks.md")]
+    samples = [text for name, text in blocks("toml") if name.startswith("docs/task-format.md")]
     task_files = [text for text in samples if "schema_version" in text]
     assert task_files
     for text in task_files:

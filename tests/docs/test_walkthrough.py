@@ -1,6 +1,6 @@
 """The pages' first steps, played as they stand: from a clone to a judged task, agent, comparison.
 
-The gate plays those of docs/tasks.md with the installation that runs the tests. The soak begins
+The gate plays those of docs/tutorial.md with the installation that runs the tests. The soak begins
 with `git clone`, in a fresh Debian that has what the README asks for and nothing else.
 """
 
@@ -24,7 +24,7 @@ _FRESH = "agentbench-tests/debian:12"
 
 def first_task() -> str:
     """The commands of the page, as one script."""
-    return "".join(walkthrough("docs/tasks.md"))
+    return "".join(walkthrough("docs/tutorial.md"))
 
 
 def assert_compared(said: str) -> None:

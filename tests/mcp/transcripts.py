@@ -4,15 +4,14 @@ import json
 import sys
 import tempfile
 from pathlib import Path
-from typing import get_args
 
-from agentbench.test_tools.envelope import AnswerOutcome
 from tests.mcp.connection import command_for, misfit_command, over_stdio
 from tests.mcp.rows import ROWS, lay_out
 from tests.test_runs.interpreters import NEWEST, interpreter
 
 PAGE = Path(__file__).parents[2] / "docs" / "mcp.md"
 BEGIN, END = "<!-- transcripts: begin -->", "<!-- transcripts: end -->"
+SHOWN = ("failed", "timeout", "invalid_arguments")
 _CUT = 160  # characters shown of a long text
 
 
@@ -22,13 +21,17 @@ def main():
         root = lay_out(Path(scratch) / "project")
         fit = command_for(root, "--python", str(interpreter(f"pytest=={NEWEST}")))
         misfit = misfit_command(root, interpreter(), "structured", "stdio")
-        ordered = sorted(ROWS, key=lambda row: get_args(AnswerOutcome).index(row.outcome))
         with over_stdio(fit) as fit, over_stdio(misfit) as misfit:
-            shown = [transcript(row, misfit if row.misfit else fit) for row in ordered]
+            shown = [transcript(row, misfit if row.misfit else fit) for row in shown_rows()]
     text = PAGE.read_text()
     head, tail = text.partition(BEGIN)[0], text.partition(END)[2]
     PAGE.write_text(f"{head}{BEGIN}\n\n{''.join(shown)}{END}{tail}")
     sys.stdout.write(f"{len(shown)} transcripts in {PAGE.name}\n")
+
+
+def shown_rows():
+    """The first row of each outcome on the page: one that agents act on, and two errors."""
+    return [next(row for row in ROWS if row.outcome == outcome) for outcome in SHOWN]
 
 
 def transcript(row, session):

@@ -107,7 +107,6 @@ class Row:
     message: str = ""  # a part of it
     fields: dict = field(default_factory=dict)  # what they have to be
     bounds: dict = field(default_factory=dict)
-    shown: bool = True  # in docs/mcp.md
 
     @property
     def call(self):
@@ -178,7 +177,6 @@ ROWS = [
         "counterexample",
         "clamp",
         message="this does not hold: 0 <= __return__ <= top",
-        shown=False,
     ),
     _check(
         "counterexample to an assertion",
@@ -186,7 +184,6 @@ ROWS = [
         "counterexample",
         "half",
         message="raises AssertionError (line 4)",
-        shown=False,
     ),
     _check(
         "counterexample, types assumed",
@@ -195,7 +192,6 @@ ROWS = [
         "ratio",
         message="ratio(77) raises ZeroDivisionError",
         fields={"assumed_types": [{"x": "int"}]},
-        shown=False,
     ),
     _check(
         "timeout",
@@ -273,7 +269,6 @@ ROWS = [
         "price",
         "LookupError",
         message="price('magic') raises Unknown",
-        shown=False,
     ),
     _path(
         "unreachable, proven",
@@ -293,7 +288,6 @@ ROWS = [
         "ValueError",
         message="count_down was not seen to raise ValueError within",
         bounds={"exhaustive": False},
-        shown=False,
     ),
     _path(
         "no path in time",
@@ -314,7 +308,6 @@ ROWS = [
         "Unheard",
         error_type="ValueError",
         message="'Unheard' is no exception that the code knows",
-        shown=False,
     ),
     _pair(
         "different",

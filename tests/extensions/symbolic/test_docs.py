@@ -2,14 +2,13 @@
 
 from agentbench.extensions.symbolic.analysis import SymbolicErrorType
 from agentbench.extensions.symbolic.symbolic_tools import SymbolicTool
-from tests.extensions.symbolic.symbolic_rows import ROWS
-from tests.extensions.symbolic.symbolic_transcripts import BEGIN, END
+from tests.extensions.symbolic.symbolic_transcripts import BEGIN, END, shown_rows
 from tests.mcp.test_docs import PAGE, calls_in
 
 
 def test_transcripts_are_of_the_calls_that_the_tests_make():
     shown = calls_in(PAGE.partition(BEGIN)[2].partition(END)[0])
-    made = [{"name": row.tool, "arguments": row.call} for row in ROWS if row.shown]
+    made = [{"name": row.tool, "arguments": row.call} for row in shown_rows()]
     assert sorted(map(str, shown)) == sorted(map(str, made))
 
 
