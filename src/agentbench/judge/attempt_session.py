@@ -18,7 +18,7 @@ from agentbench.taxonomy import StageName
 
 
 class AttemptSession:
-    """One attempt: `begin`, work in its sandbox, then `finish` or `abandon`."""
+    """One attempt: `begin`, work in its sandbox, then `finish`."""
 
     def __init__(
         self, task: Task, agent: Agent, resources: RunResources, slot: AttemptSlot
@@ -84,7 +84,3 @@ class AttemptSession:
             final = attempt.judged(state, work)
             outputs = replace(state.outputs, agent_run=work, final_test=final)
             return attempt.record(self._agent, outputs)
-
-    def abandon(self) -> None:
-        """Remove the sandbox; there is no record."""
-        self._closing.close()
