@@ -4,7 +4,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from agentbench.core import checksums
 from agentbench.core.checksums import (
     ChecksummedDocument,
     has_checksum,
@@ -20,7 +18,6 @@ from agentbench.core.checksums import (
     sources_checksum,
     tree_checksum,
 )
-from tests.counted_calls import calls_of
 
 
 class Note(ChecksummedDocument):
@@ -210,63 +207,5 @@ def test_a_tree_is_looked_at_once_by_each_process(tree: Path) -> None:
     assert subprocess.run([sys.executable, "-c", code, tree, seal], check=False).returncode == 0
 
 
-@pytest.fixture
-def noted(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
-    """Checks the tree as a new process would; returns the number of files that were read."""
-    seal, memo = tree_checksum(tree), tmp_path / "memo"
-    memo.touch()
-    reads = calls_of(monkeypatch, os, "read")
-
-    def check() -> int:
-        checksums._verified.clear()
-        reads.clear()
-        assert is_undamaged(tree, seal, memo=memo)
-        return len(reads)
-
-    return check
-
-
-def test_the_content_of_a_tree_is_read_by_the_first_process(noted: Callable[[], int]) -> None:
-    assert noted() > 0
-    assert noted() == 0
-
-
-def test_content_that_changed_is_read_again_whatever_its_times_say(
-    tree: Path, noted: Callable[[], int]
-) -> None:
-    noted()
-    file = tree / "file"
-    before, content = file.stat(), file.read_bytes()
-    file.write_bytes(bytes(len(content)))
-    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-    with pytest.raises(AssertionError):
-        noted()
-    file.write_bytes(content)
-    assert noted() > 0
-    assert noted() == 0
-
-
-def test_the_content_of_a_tree_is_read_again_after_a_restart(
-    noted: Callable[[], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    noted()
-    (tmp_path / "boot").write_text("another")
-    monkeypatch.setattr(checksums, "_BOOT_ID", tmp_path / "boot")
-    assert noted() > 0
-
-
 def test_a_tree_that_is_gone_is_not_whole(tmp_path: Path) -> None:
     assert not is_undamaged(tmp_path / "none", "blake2b:0")
-
-
-def test_each_file_is_opened_once_and_read_in_one_go(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(500):
-        folder = tmp_path / str(number % 50)
-        folder.mkdir(exist_ok=True)
-        (folder / str(number)).write_bytes(b"x" * 10_000)
-    opened, listed, read = (calls_of(monkeypatch, os, name) for name in ("open", "scandir", "read"))
-    tree_checksum(tmp_path)
-    assert (len(opened), len(listed)) == (500 + 51, 51)
-    assert len(read) == 2 * 500  # the second time there is no more

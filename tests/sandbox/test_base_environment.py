@@ -5,8 +5,13 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from agentbench.errors import SandboxError, UnavailableError
-from agentbench.sandbox.folder_provider import FolderProvider, SandboxRequest
-from agentbench.sandbox.folder_sandbox import FolderSandbox, SandboxFolders, sandbox_folders
+from agentbench.sandbox.folder_sandbox import (
+    FolderProvider,
+    FolderSandbox,
+    SandboxFolders,
+    SandboxRequest,
+    sandbox_folders,
+)
 from agentbench.sandbox.host_environment import host_python
 from agentbench.sandbox.snapshot_store import SnapshotStore, StoredState
 
@@ -50,7 +55,7 @@ def test_an_environment_is_made_once(tmp_path: Path) -> None:
     def make(key: str) -> None:
         made.append(key)
         with sandbox_folders(tmp_path / "live", "", None) as folders:
-            store.save(key, folders)
+            store.save(key, folders.root)
 
     environments = provider(tmp_path, make)
     first = environments.resolve_image(None)

@@ -27,7 +27,7 @@ def states(store: SnapshotStore) -> int:
 
 def test_what_was_saved_is_found_and_opened(store: SnapshotStore, folders: SandboxFolders) -> None:
     assert store.find("key") is None
-    snapshot = store.save("key", folders)
+    snapshot = store.save("key", folders.root)
     assert store.find("key") == snapshot
     assert store.holds(snapshot)
     with store.opened(snapshot) as state:
@@ -38,10 +38,10 @@ def test_what_was_saved_is_found_and_opened(store: SnapshotStore, folders: Sandb
 def test_a_state_in_use_outlives_its_key_and_is_swept_later(
     store: SnapshotStore, folders: SandboxFolders
 ) -> None:
-    snapshot = store.save("key", folders)
+    snapshot = store.save("key", folders.root)
     with store.opened(snapshot) as state:
         (folders.workspace / "file").write_text("second")
-        store.save("key", folders)
+        store.save("key", folders.root)
         store.discard(snapshot)
         assert (state.workspace / "file").read_text() == "first"
     store.discard(snapshot)
@@ -49,13 +49,13 @@ def test_a_state_in_use_outlives_its_key_and_is_swept_later(
 
 
 def test_a_replaced_state_is_removed(store: SnapshotStore, folders: SandboxFolders) -> None:
-    store.save("key", folders)
-    store.save("key", folders)
+    store.save("key", folders.root)
+    store.save("key", folders.root)
     assert states(store) == 1
 
 
 def test_half_a_state_is_never_found(store: SnapshotStore, folders: SandboxFolders) -> None:
-    snapshot = store.save("key", folders)
+    snapshot = store.save("key", folders.root)
     (state,) = (store.folder / "states").iterdir()
     (state / "in-use").unlink()
     assert store.find("key") is None
@@ -66,9 +66,9 @@ def test_half_a_state_is_never_found(store: SnapshotStore, folders: SandboxFolde
 def test_a_failed_save_leaves_the_key_as_it_was(
     store: SnapshotStore, folders: SandboxFolders
 ) -> None:
-    snapshot = store.save("key", folders)
+    snapshot = store.save("key", folders.root)
     with pytest.raises(FileNotFoundError):
-        store.save("key", SandboxFolders.of(folders.root / "nowhere"))
+        store.save("key", folders.root / "nowhere")
     with store.opened(snapshot) as state:
         assert (state.workspace / "file").read_text() == "first"
 
@@ -95,7 +95,7 @@ def test_a_damaged_state_is_not_opened_and_given_up_with_a_warning(
     store: SnapshotStore, folders: SandboxFolders, caplog: pytest.LogCaptureFixture, damage: str
 ) -> None:
     (folders.workspace / "file").chmod(0o644)
-    snapshot = store.save("key", folders)
+    snapshot = store.save("key", folders.root)
     (state,) = (store.folder / "states").iterdir()
     DAMAGE[damage](state)
     with pytest.raises(SandboxError, match="x-snapshot:key"), store.opened(snapshot):
@@ -104,7 +104,7 @@ def test_a_damaged_state_is_not_opened_and_given_up_with_a_warning(
     assert "x-snapshot:key" in caplog.text
     assert "it is created again" in caplog.text
     assert not state.exists()
-    assert store.save("key", folders) == store.find("key")
+    assert store.save("key", folders.root) == store.find("key")
 
 
 @pytest.mark.parametrize(
@@ -113,18 +113,18 @@ def test_a_damaged_state_is_not_opened_and_given_up_with_a_warning(
 def test_a_damaged_key_names_nothing(
     store: SnapshotStore, folders: SandboxFolders, content: bytes
 ) -> None:
-    store.save("key", folders)
+    store.save("key", folders.root)
     (store.folder / "keys" / "key").write_bytes(content)
     assert store.find("key") is None
     assert store.known_keys() == []
-    assert store.save("key", folders) == store.find("key")
+    assert store.save("key", folders.root) == store.find("key")
     assert states(store) == 1
 
 
 def test_what_a_maker_that_was_killed_left_is_swept_and_a_new_one_is_given_time(
     store: SnapshotStore, folders: SandboxFolders
 ) -> None:
-    store.save("key", folders)
+    store.save("key", folders.root)
     fresh, old = (store.folder / "states" / name for name in ("fresh", "old"))
     for half in (fresh, old):
         (half / "workspace").mkdir(parents=True)

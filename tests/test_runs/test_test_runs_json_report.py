@@ -1,6 +1,6 @@
 import pytest
 
-from agentbench.test_runs.json_report import read_json_report
+from agentbench.test_runs.fallback import read_json_report
 from agentbench.test_runs.model import case_result
 
 

@@ -22,20 +22,16 @@ def json_object(source: str) -> JsonObject | None:
     can always be written as JSON again.
     """
     try:
-        value = _value(source)
+        try:
+            # Strict, and twice as fast as json; most reports have tens of thousands of lines.
+            value: object = msgspec.json.decode(source)
+        except ValueError:
+            value = json.loads(source, parse_constant=null_for_constant, parse_float=finite_or_none)
+            if _SURROGATE.search(source):
+                value = _encodable(value)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
-
-
-def _value(source: str) -> object:
-    try:
-        return msgspec.json.decode(source)  # strict, and twice as fast as lenient parsing
-    except ValueError:
-        value: object = json.loads(
-            source, parse_constant=null_for_constant, parse_float=finite_or_none
-        )
-        return _encodable(value) if _SURROGATE.search(source) else value
 
 
 def text(value: object, limit: int = TEXT_LIMIT) -> str:

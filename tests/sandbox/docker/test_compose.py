@@ -27,11 +27,11 @@ from agentbench.sandbox.host_environment import resolvers
 from agentbench.sandbox.interface import (
     ORDINARY_USE,
     Command,
+    EngineProvider,
     HasServices,
     ImageId,
     LastingSandbox,
     Promise,
-    RunsServices,
     Sandbox,
     SandboxProvider,
     SandboxUse,
@@ -219,7 +219,7 @@ def test_an_image_is_built_once_until_its_folder_changes(
     provider: DockerProvider, engine: Engine, tmp_path: Path
 ) -> None:
     services = services_in(tmp_path, f"{STORE}  main: {{build: ./db}}\n")
-    assert isinstance(provider, RunsServices)
+    assert isinstance(provider, EngineProvider)
     first = provider.prepare_services(services)
     assert first is not None
     assert provider.prepare_services(services) == first

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentbench.sandbox.docker.container_options import (
+from agentbench.sandbox.docker.container import (
     ContainerPlan,
     create_container,
     mount_paths,

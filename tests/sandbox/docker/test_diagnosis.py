@@ -13,8 +13,8 @@ from agentbench.sandbox.docker import diagnosis
 from agentbench.sandbox.docker.connection import EngineAddress
 from agentbench.sandbox.docker.diagnosis import diagnose_engine, podman_sockets
 from agentbench.sandbox.docker.engine import Engine, EngineFacts, EngineProduct
-from agentbench.sandbox.docker.nesting import why_not_nesting
 from agentbench.sandbox.docker.provider import DockerProvider
+from agentbench.sandbox.docker.shared_containers import why_not_nesting
 from agentbench.sandbox.interface import Limits
 from tests.sandbox.docker_fixtures import engine
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentbench.sandbox.disk_usage import DiskGauge, DiskUsage, FolderGauge
-from agentbench.sandbox.docker.container import DockerContainer, WritableFolders
-from agentbench.sandbox.docker.container_options import ContainerPlan
+from agentbench.sandbox.docker.container import ContainerPlan, DockerContainer, WritableFolders
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.volumes import ContainerGauge, gauge_of
 from agentbench.sandbox.interface import ImageId, Limits

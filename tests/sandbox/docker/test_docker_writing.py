@@ -9,8 +9,7 @@ import pytest
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker.archives import owned_by_user
-from agentbench.sandbox.docker.container import DockerContainer
-from agentbench.sandbox.docker.container_options import ContainerPlan
+from agentbench.sandbox.docker.container import ContainerPlan, DockerContainer
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.sandbox import DockerSandbox
 from agentbench.sandbox.docker.volumes import find_volume, write_volume

@@ -20,7 +20,7 @@ from agentbench.sandbox.interface import (
     SandboxProvider,
     SandboxUse,
 )
-from agentbench.sandbox.runtimes import UNCERTAIN, check_runtime
+from agentbench.sandbox.registry import UNCERTAIN, check_runtime
 from tests.e2e.conftest import discard_snapshots
 from tests.e2e.engine_attempts import EngineAttempts
 from tests.sandbox.adapted_provider import AdaptedProvider

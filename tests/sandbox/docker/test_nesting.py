@@ -14,8 +14,8 @@ from agentbench.core.files import FileContent
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.docker.engine import Engine
-from agentbench.sandbox.docker.nesting import NestingSandbox
 from agentbench.sandbox.docker.provider import DockerProvider
+from agentbench.sandbox.docker.shared_containers import NestingSandbox
 from agentbench.sandbox.interface import ImageId, Limits, Sandbox, SandboxUse
 from agentbench.tasks.users import ROOT_USER
 from agentbench.test_runs.python_runners import reporter_mounts

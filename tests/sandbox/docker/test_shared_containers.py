@@ -12,10 +12,13 @@ import pytest
 from agentbench import RunOptions, run_tasks
 from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.errors import RunCancelled, SandboxError
-from agentbench.sandbox.docker.nesting import NestingSandbox
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.docker.sandbox import DockerSandbox
-from agentbench.sandbox.docker.shared_containers import ContainerKey, SharedContainers
+from agentbench.sandbox.docker.shared_containers import (
+    ContainerKey,
+    NestingSandbox,
+    SharedContainers,
+)
 from agentbench.sandbox.interface import Limits, Sandbox, SnapshotId
 from tests.e2e.conftest import discard_snapshots
 from tests.patience import HANG_SECONDS

@@ -6,7 +6,7 @@ import pytest
 
 from agentbench.sandbox.host_environment import host_python
 from agentbench.sandbox.interface import Command, Limits
-from agentbench.sandbox.process.runner import ProcessRunner
+from agentbench.sandbox.process.provider import ProcessRunner
 from agentbench.sandbox.trees import FileOwner
 from agentbench.scoring.evidence import Ending
 

@@ -73,7 +73,6 @@ class AttachedStream:
         return frames
 
     def receive_now(self) -> list[OutputFrame]:
-        """The frames that have arrived."""
         return self._receive(0)
 
     def send_some(self, data: bytes | bytearray) -> int:
@@ -88,7 +87,6 @@ class AttachedStream:
             return 0
 
     def fileno(self) -> int:
-        """The descriptor for a selector."""
         return self._socket.fileno()
 
     @property

@@ -133,7 +133,6 @@ class StoredImage(Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> str:
-        """The key, if it is a snapshot."""
         return self.name.rpartition(":")[2]
 
     @property

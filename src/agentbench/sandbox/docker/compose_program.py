@@ -44,12 +44,10 @@ class ComposeOutcome(Struct, frozen=True, kw_only=True):
 
     @property
     def last_output(self) -> str:
-        """The end of all that it wrote."""
         return (self.output + self.messages).strip()[-2000:]
 
     @property
     def last_message(self) -> str:
-        """The last line of its messages, which has the cause."""
         return next(iter(reversed(self.messages.strip().splitlines())), f"exit code {self.code}")
 
 

@@ -73,7 +73,6 @@ class EngineFacts(Struct, frozen=True, kw_only=True):
 
     @property
     def promises(self) -> frozenset[Promise]:
-        """The promises that it keeps with its kernel."""
         lacking = {
             Promise.MEMORY_LIMIT: not self.limits_memory,
             Promise.TELLS_OOM: not self.limits_memory,
@@ -85,7 +84,6 @@ class EngineFacts(Struct, frozen=True, kw_only=True):
 
     @property
     def isolation(self) -> str:
-        """Its isolation, in words."""
         seccomp = "seccomp" if self.seccomp else "no seccomp"
         if self.seccomp and not self.closes_user_namespaces:
             seccomp = "seccomp that lets user namespaces be made"
