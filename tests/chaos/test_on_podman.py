@@ -50,7 +50,7 @@ def test_each_attempt_by_a_hostile_agent_ends_in_its_documented_reason(
     assert wrong(podman_bench, chosen, tmp_path) == [], f"AGENTBENCH_CHAOS_SEED={chaos_seed}"
 
 
-def test_a_killed_run_goes_on_to_the_same_verdicts(
+def test_killed_run_resumes_to_the_same_verdicts(
     podman: PodmanService,
     engine: Engine,
     environ: dict[str, str],

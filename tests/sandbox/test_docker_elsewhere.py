@@ -89,9 +89,9 @@ class _Smoke:
         text = b"a line of text\n" * 50_000
         others = leftovers()
         with provider.open(image, limits=LIMITS, network=False) as sandbox:
-            said = sh(sandbox, "tee sent.txt; echo to stderr >&2; exit 7", stdin=text)
-            assert (said.exit_code, said.stderr) == (7, "to stderr\n")
-            assert said.stdout.encode() == text
+            reported = sh(sandbox, "tee sent.txt; echo to stderr >&2; exit 7", stdin=text)
+            assert (reported.exit_code, reported.stderr) == (7, "to stderr\n")
+            assert reported.stdout.encode() == text
             sandbox.write_tree(sandbox.workspace, tar_of({"written.txt": (0o640, text)}))
             tree = tree_of(sandbox, sandbox.workspace)
             assert tree["written.txt"] == (0o640, text)

@@ -25,7 +25,7 @@ def states(store: SnapshotStore) -> int:
     return len(list((store.folder / "states").iterdir()))
 
 
-def test_what_was_saved_is_found_and_opened(store: SnapshotStore, folders: SandboxFolders) -> None:
+def test_saved_state_is_found_and_opened(store: SnapshotStore, folders: SandboxFolders) -> None:
     assert store.find("key") is None
     snapshot = store.save("key", folders.root)
     assert store.find("key") == snapshot
@@ -54,7 +54,7 @@ def test_a_replaced_state_is_removed(store: SnapshotStore, folders: SandboxFolde
     assert states(store) == 1
 
 
-def test_half_a_state_is_never_found(store: SnapshotStore, folders: SandboxFolders) -> None:
+def test_incomplete_state_is_not_found(store: SnapshotStore, folders: SandboxFolders) -> None:
     snapshot = store.save("key", folders.root)
     (state,) = (store.folder / "states").iterdir()
     (state / "in-use").unlink()
@@ -91,7 +91,7 @@ def flip(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_state_is_not_opened_and_given_up_with_a_warning(
+def test_damaged_state_is_discarded_with_a_warning(
     store: SnapshotStore, folders: SandboxFolders, caplog: pytest.LogCaptureFixture, damage: str
 ) -> None:
     (folders.workspace / "file").chmod(0o644)
@@ -110,7 +110,7 @@ def test_a_damaged_state_is_not_opened_and_given_up_with_a_warning(
 @pytest.mark.parametrize(
     "content", [b"", b".", b"..", b"../keys", b"/etc", b"\xff\xfe", b"a\0b", b"none", b"x" * 300]
 )
-def test_a_damaged_key_names_nothing(
+def test_damaged_key_is_ignored(
     store: SnapshotStore, folders: SandboxFolders, content: bytes
 ) -> None:
     store.save("key", folders.root)
@@ -121,7 +121,7 @@ def test_a_damaged_key_names_nothing(
     assert states(store) == 1
 
 
-def test_what_a_maker_that_was_killed_left_is_swept_and_a_new_one_is_given_time(
+def test_abandoned_state_is_swept_after_a_grace_period(
     store: SnapshotStore, folders: SandboxFolders
 ) -> None:
     store.save("key", folders.root)

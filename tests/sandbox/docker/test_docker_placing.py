@@ -62,7 +62,7 @@ class TestHiddenEngineConformance(SandboxConformance):
     """All that is asked of any sandbox."""
 
 
-def test_what_is_of_use_only_in_place_is_left_out_where_files_are_not_seen(
+def test_live_mount_is_omitted_if_the_engine_sees_no_files(
     hidden_engine: SecondEngine, image: ImageId, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("text")

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -33,13 +32,13 @@ HOLD = (
 @pytest.fixture
 def container(engine: Engine, image: ImageId) -> Iterator[DockerContainer]:
     plan = ContainerPlan(image=image, image_env=(), limits=Limits(), owner=ProcessOwner.current())
-    made = DockerContainer(engine, plan)
-    made.launch()
-    yield made
-    made.remove()
+    created = DockerContainer(engine, plan)
+    created.launch()
+    yield created
+    created.remove()
 
 
-def told(gauge: DiskGauge) -> DiskUsage:
+def described(gauge: DiskGauge) -> DiskUsage:
     """The last word of a gauge."""
     return [found for found in gauge.measure() if found is not None][-1]
 
@@ -60,9 +59,9 @@ def test_all_writable_places_count(container: DockerContainer, inside: bool) -> 
     gauge = ContainerGauge(container=container) if inside else gauge_of(container)
     if not inside and not isinstance(gauge, FolderGauge):
         pytest.skip("the engine's volumes are no folders of this machine, or not for us")
-    before = told(gauge)
+    before = described(gauge)
     wrote(container, WRITE)
-    after = told(gauge)
+    after = described(gauge)
     assert 100 <= after.files - before.files <= 120
     assert 10 <= (after.bytes - before.bytes) >> 20 <= 12
 
@@ -72,12 +71,12 @@ def test_a_file_without_a_name_is_seen_from_outside(container: DockerContainer) 
     gauge = gauge_of(container)
     if not isinstance(gauge, FolderGauge):
         pytest.skip("the engine's volumes are no folders of this machine")
-    before = told(gauge)
+    before = described(gauge)
     wrote(container, HOLD, b"held")
-    assert (told(gauge).bytes - before.bytes) >> 20 == 4
+    assert (described(gauge).bytes - before.bytes) >> 20 == 4
 
 
-def test_folders_that_are_not_here_are_asked_for_inside(
+def test_folders_of_a_remote_engine_are_measured_inside(
     container: DockerContainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     elsewhere = WritableFolders(volumes={}, layer="/no/such/folder", root=None)
@@ -87,25 +86,18 @@ def test_folders_that_are_not_here_are_asked_for_inside(
     assert gauge.free() is None
 
 
-def test_a_container_that_does_not_run_says_nothing(container: DockerContainer) -> None:
+def test_stopped_container_yields_no_measurement(container: DockerContainer) -> None:
     container.kill(idle=False)
     assert list(ContainerGauge(container=container).measure()) == []
 
 
-def test_the_folders_of_a_container_are_its_volumes_and_its_layer(
-    container: DockerContainer,
-) -> None:
-    folders = container.writable.all
-    assert len(folders) >= 2
-    assert all(Path(folder).is_absolute() for folder in folders)
-    assert container.pid() > 0
-
-
 @pytest.mark.parametrize("script", ["exit 0", "kill -9 $$"])
-def test_a_measure_that_is_ended_says_nothing(
+def test_ended_measurement_yields_nothing(
     container: DockerContainer, monkeypatch: pytest.MonkeyPatch, script: str
 ) -> None:
     monkeypatch.setattr("agentbench.sandbox.docker.volumes._MEASURE_SCRIPT", script)
     assert [
-        said for said in ContainerGauge(container=container).measure() if said is not None
+        reported
+        for reported in ContainerGauge(container=container).measure()
+        if reported is not None
     ] == []

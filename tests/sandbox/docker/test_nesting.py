@@ -122,7 +122,7 @@ LEAVES = {
 
 
 @pytest.mark.parametrize("name", sorted(LEAVES))
-def test_nothing_is_left_to_the_next_sandbox(container: NestingSandbox, name: str) -> None:
+def test_next_sandbox_finds_no_traces(container: NestingSandbox, name: str) -> None:
     leave, look = LEAVES[name]
 
     def seen() -> str:
@@ -149,7 +149,7 @@ cat /agentbench/*/*.py | cksum
 """
 
 
-def test_it_looks_like_a_container_of_its_own(
+def test_nested_sandbox_looks_like_a_container(
     container: NestingSandbox, engine: Engine, image: ImageId
 ) -> None:
     mounts = reporter_mounts()
@@ -158,7 +158,7 @@ def test_it_looks_like_a_container_of_its_own(
         assert sh(sandbox, PLAIN).stdout.splitlines() == sh(own, PLAIN).stdout.splitlines()
 
 
-def test_files_and_folders_have_one_device_number(container: NestingSandbox) -> None:
+def test_files_and_folders_share_one_device_number(container: NestingSandbox) -> None:
     with container.nested() as sandbox:
         seen = sh(sandbox, "echo > new; stat -c %d / /etc /etc/passwd /bin/sh . new").stdout
     assert len(set(seen.split())) == 1
@@ -178,7 +178,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED))
-def test_it_cannot_leave(container: NestingSandbox, name: str) -> None:
+def test_nested_sandbox_cannot_be_left(container: NestingSandbox, name: str) -> None:
     with container.nested() as sandbox:
         assert not sh(sandbox, REFUSED[name]).ok
 
@@ -233,13 +233,15 @@ def test_an_image_without_the_programs_gets_ordinary_sandboxes(
     with provider.open(image, limits=LIMITS, network=False) as sandbox:
         sh(sandbox, "true")
     with engine.api("make an image") as api:
-        made = api.create_container(image, ["mv", "/usr/bin/setpriv", "/usr/bin/gone"], user="0:0")
+        created = api.create_container(
+            image, ["mv", "/usr/bin/setpriv", "/usr/bin/gone"], user="0:0"
+        )
         try:
-            api.start(made["Id"])
-            assert api.wait(made["Id"])["StatusCode"] == 0
-            poor = ImageId(api.commit(made["Id"])["Id"])
+            api.start(created["Id"])
+            assert api.wait(created["Id"])["StatusCode"] == 0
+            poor = ImageId(api.commit(created["Id"])["Id"])
         finally:
-            api.remove_container(made["Id"], force=True)
+            api.remove_container(created["Id"], force=True)
     try:
         for _ in range(2):
             with provider.open(poor, limits=LIMITS, network=False, use=HOLDS_OTHERS) as sandbox:
@@ -256,6 +258,6 @@ def test_an_image_without_the_programs_gets_ordinary_sandboxes(
     [replace(LIMITS, user=ROOT_USER), replace(LIMITS, runtime="runc")],
     ids=["of another user", "with a runtime of its own"],
 )
-def test_some_containers_hold_no_others(engine: Engine, limits: Limits) -> None:
+def test_some_requests_get_ordinary_containers(engine: Engine, limits: Limits) -> None:
     assert not DockerProvider(engine).may_nest(limits)
     assert DockerProvider(engine).may_nest(LIMITS)
