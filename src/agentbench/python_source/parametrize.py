@@ -120,12 +120,21 @@ def _table(source: SourceText, call: ast.Call, module: NameScope) -> ParameterTa
     arguments |= {keyword.arg or "**": keyword.value for keyword in call.keywords}
     if not {"argnames", "argvalues"} <= arguments.keys() or arguments.keys() & {"indirect", "**"}:
         return None
-    names, wrapped = _names(arguments["argnames"])
+    # A string names the parameters itself; the rows of several names are wrapped.
+    names, wrapped = tuple[str, ...](), True
+    match evaluate(arguments["argnames"]):
+        case str() as text:
+            names = tuple(part.strip() for part in text.split(",") if part.strip())
+            wrapped = len(names) > 1
+        case list() | tuple() as items:
+            names = tuple(str(item) for item in items)
+        case _:
+            return None
     values = arguments["argvalues"]
     # A list that is read elsewhere, too, may be changed there.
     if isinstance(values, ast.Name) and module.loads[values.id] == 1:
         values = module.constants.get(values.id, values)
-    if names is None or not isinstance(values, ast.List | ast.Tuple):
+    if not isinstance(values, ast.List | ast.Tuple):
         return None
     if not values.elts or scopes.has_starred(values.elts):
         return None
@@ -150,7 +159,14 @@ class _TableShape(Struct, frozen=True, kw_only=True):
 
     def row(self, node: ast.expr, index: int) -> TableRow | None:
         values: Sequence[ast.expr] = [node]
-        written, own = _written_id(self.ids, index), None
+        written, own = None, None
+        if isinstance(self.ids, ast.List | ast.Tuple) and not scopes.has_starred(self.ids.elts):
+            written = self.ids.elts[index] if index < len(self.ids.elts) else None
+            # For `None`, pytest creates an id.
+            if isinstance(written, ast.Constant) and written.value is None:
+                written = None
+        elif self.ids is not None:
+            written = _UNREADABLE_ID
         if isinstance(node, ast.Call) and name_of(node.func) == "param":
             values = node.args
             named = {keyword.arg: keyword.value for keyword in node.keywords}
@@ -169,26 +185,6 @@ class _TableShape(Struct, frozen=True, kw_only=True):
             parts = (text if isinstance(text, str) else None,)
         fixed = own is not None or (written is not None and None not in parts)
         return TableRow(values=tuple(values), parts=parts, fixed=fixed, own_id=own)
-
-
-def _written_id(ids: ast.expr | None, index: int) -> ast.expr | None:
-    if ids is None:
-        return None
-    if not isinstance(ids, ast.List | ast.Tuple) or scopes.has_starred(ids.elts):
-        return _UNREADABLE_ID
-    id_ = ids.elts[index] if index < len(ids.elts) else None
-    return None if isinstance(id_, ast.Constant) and id_.value is None else id_
-
-
-def _names(node: ast.expr) -> tuple[tuple[str, ...] | None, bool]:
-    # A string names the parameters itself; the rows of several names are wrapped.
-    value = evaluate(node)
-    if isinstance(value, str):
-        names = tuple(part.strip() for part in value.split(",") if part.strip())
-        return names, len(names) > 1
-    if isinstance(value, list | tuple):
-        return tuple(str(item) for item in value), True
-    return None, False
 
 
 def _id_of(node: ast.expr, name: str, index: int, module: NameScope) -> str | None:

@@ -43,11 +43,7 @@ class Orphan(Struct, frozen=True, kw_only=True):
 
 
 def find_orphans(cache_dir: Path) -> tuple[Orphan, ...]:
-    """All folders, files and control groups of runs, also those in use.
-
-    Args:
-        cache_dir: The folder that providers are connected with.
-    """
+    """All folders, files and control groups of runs, also those in use."""
     found: list[Orphan] = []
     for orphan in _all_candidates(cache_dir):
         path, size = Path(orphan.id), 0

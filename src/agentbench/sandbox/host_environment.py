@@ -88,17 +88,8 @@ def host_python() -> HostPython:
 
 
 def install_pytest(venv: Path, *, sandbox_path: Path) -> list[Path]:
-    """Copy pytest and its dependencies from the harness's own environment, without a network.
-
-    Pip is copied, too, if `venv` did not install it, as on a Debian without python3-venv.
-
-    Args:
-        venv: A virtual environment of this Python.
-        sandbox_path: The path of this environment in the sandbox.
-
-    Returns:
-        All created files and folders.
-    """
+    """Copy pytest and its dependencies from our own environment; returns all new paths."""
+    # pip is copied, too, if `venv` did not install it, as on a Debian without python3-venv.
     (purelib,) = (venv / "lib").glob("python3*/site-packages")
     missing = () if (purelib / "pip").is_dir() else _INSTALLER
     created = set[Path]()

@@ -90,15 +90,8 @@ def command_result(
     duration: timedelta,
     use: ResourceUse,
 ) -> CommandResult:
-    """The result of a command; its deadline outranks lack of memory, which outranks a signal.
-
-    Args:
-        command: The command.
-        code: Its exit code, 128 + n for death by signal n; None if it ended at its deadline.
-        captures: Its output.
-        duration: The time that it took.
-        use: The resources that it used.
-    """
+    """The result of a command; `code` is 128 + n for death by signal n, None at its deadline."""
+    # The deadline outranks lack of memory, which outranks a signal.
     number = code - 128 if code is not None and 128 < code <= 128 + 64 else None
     ending = Ending.EXITED if number is None else Ending.KILLED
     if code is None:

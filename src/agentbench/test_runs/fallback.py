@@ -90,21 +90,17 @@ def _broken_line(lines: list[str], root: str) -> tuple[str, int | None]:
     for text in reversed(lines):
         bare = text[1:] if text.startswith("E ") else text
         found = _FRAME.match(text) or _NATIVE_FRAME.match(bare)
-        path = _in_project(found["path"], root) if found else None
-        if found and path is not None:
-            return path, int(found["line"])
+        if found is None:
+            continue
+        path = PurePosixPath(found["path"])
+        if path.is_absolute():
+            if not root or not path.is_relative_to(root):
+                continue
+            path = path.relative_to(root)
+        is_installed = not _INSTALLED.isdisjoint(path.parts)
+        if path.suffix and not is_installed and ".." not in path.parts:
+            return untrusted_json.text(path.as_posix(), _MAX_TEXT), int(found["line"])
     return "", None
-
-
-def _in_project(name: str, root: str) -> str | None:
-    path = PurePosixPath(name)
-    if path.is_absolute():
-        if not root or not path.is_relative_to(root):
-            return None
-        path = path.relative_to(root)
-    if ".." in path.parts or not _INSTALLED.isdisjoint(path.parts) or not path.suffix:
-        return None
-    return untrusted_json.text(path.as_posix(), _MAX_TEXT)
 
 
 def read_junit(xml: str) -> ReportedSession | None:

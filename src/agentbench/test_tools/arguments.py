@@ -63,12 +63,11 @@ def _check_no_option(text: str) -> str:
     return text
 
 
-def _integer(value: object) -> object:
-    # JSON has one kind of number, and some clients write 1.0.
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-Seconds = Annotated[int, pydantic.BeforeValidator(_integer)]
+# JSON has one kind of number, and some clients write 1.0.
+_Integer = pydantic.BeforeValidator(
+    lambda value: int(value) if isinstance(value, float) and value.is_integer() else value
+)
+Seconds = Annotated[int, _Integer]
 _NoOption = Annotated[
     str,
     pydantic.Field(json_schema_extra=_PATTERN_IN_SCHEMA),

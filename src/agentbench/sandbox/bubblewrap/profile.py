@@ -98,12 +98,7 @@ class _Op(IntEnum):
 
 
 def seccomp_filter(machine: str | None = None, *, allowed: Collection[str] = ()) -> bytes | None:
-    """The filter for a machine (default: this one), or None if its calls are unknown.
-
-    Args:
-        machine: The machine, as `uname -m` names it.
-        allowed: Calls to allow nevertheless.
-    """
+    """The filter for a machine (`uname -m`; default: this one); None if its calls are unknown."""
     known = _ARCHITECTURES.get(machine or platform.machine())
     if known is None:
         return None

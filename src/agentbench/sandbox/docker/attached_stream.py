@@ -32,12 +32,8 @@ class AttachedStream:
     def __init__(
         self, hijacked: object, *, is_orphaned: Callable[[], bool] = lambda: False
     ) -> None:
-        """Take over a connection.
-
-        Args:
-            hijacked: The SDK's result.
-            is_orphaned: Whether its container has ended, for engines that leave it open then.
-        """
+        """Take over the SDK's result of `attach` or `exec`."""
+        # Some engines leave the connection open when its container has ended.
         self._is_orphaned = is_orphaned
         if isinstance(hijacked, RawIOBase):
             # A raw file has no time limits, so its connection is duplicated. The SDK's response and

@@ -159,11 +159,7 @@ class ComposeProject:
                 time.sleep(_POLL)
 
     def require_success(self, states: tuple[_ServiceState, ...] | None = None) -> None:
-        """Check that no service has failed.
-
-        Raises:
-            ServiceError: a service has failed; the message has the last line of its log.
-        """
+        """Raise ServiceError with the last line of its log if a service has failed."""
         for state in self._states() if states is None else states:
             if state.failure is not None:
                 lines = self._log_of(state).decode("utf-8", "replace").strip().splitlines()
@@ -259,15 +255,9 @@ class ComposeRunner:
     ) -> Iterator[ComposeProject]:
         """Start services; they are removed when the block ends.
 
-        Args:
-            services: The services.
-            plan: The plan of the sandbox.
-            cancel: Once it is set, no further service is started.
-
         Raises:
             ServiceError: a service does not start, or never becomes healthy.
-            SandboxError: the engine is lost.
-            RunCancelled: the run was cancelled.
+            RunCancelled: `cancel` was set; no further service is started.
         """
         model, limits = _read_model(self._program, services, cancel), plan.limits
         network = plan.network and not (plan.use.changes_network or services.on_localhost)

@@ -65,18 +65,7 @@ class ComposeProgram(Struct, frozen=True, kw_only=True):
         seconds: float = _ANSWERS_WITHIN,
         cancel: Event | None = None,
     ) -> ComposeOutcome:
-        """Run it until its end. It gets only the variables of this process that it needs.
-
-        Args:
-            words: Its arguments.
-            variables: For the variables in a compose file.
-            seconds: The time limit.
-            cancel: Ends it once it is set.
-
-        Raises:
-            SandboxError: it did not end in time.
-            RunCancelled: the run was cancelled.
-        """
+        """Run it until its end; raises RunCancelled once `cancel` is set."""
         own = {name: os.environ[name] for name in _OWN_VARIABLES if name in os.environ}
         if self.engine is not None:
             own["DOCKER_HOST"] = self.engine
@@ -90,12 +79,7 @@ class ComposeProgram(Struct, frozen=True, kw_only=True):
         seconds: float,
         cancel: Event | None = None,
     ) -> ComposeOutcome:
-        """Run it on a resolved compose file with a name, without another file of this machine.
-
-        Raises:
-            SandboxError: it did not end in time.
-            RunCancelled: the run was cancelled.
-        """
+        """Run it on a resolved compose file with a name, without another file of this machine."""
         with owned_folder("agentbench-compose-") as folder:
             file = folder / "compose.json"
             file.write_text(json.dumps(document))
@@ -106,12 +90,7 @@ class ComposeProgram(Struct, frozen=True, kw_only=True):
     def build(
         self, services: Mapping[str, Mapping[str, object]], cancel: Event | None = None
     ) -> ComposeOutcome:
-        """Build the images of services by BuildKit.
-
-        Raises:
-            SandboxError: it did not end in time.
-            RunCancelled: the run was cancelled.
-        """
+        """Build the images of services by BuildKit."""
         document = {"name": "agentbench", "services": services}
         return self.run_document(document, "build", seconds=_BUILD_SECONDS, cancel=cancel)
 

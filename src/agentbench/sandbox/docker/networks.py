@@ -80,13 +80,7 @@ class SharedNetwork(Struct, frozen=True, kw_only=True):
     def add_to(
         self, document: Mapping[str, JsonTable], project: str, labels: Mapping[str, str]
     ) -> None:
-        """Change the services and networks of a compose file.
-
-        Args:
-            document: The tables `services` and `networks`.
-            project: The name of the project.
-            labels: The labels of everything in the project.
-        """
+        """Change the tables `services` and `networks` of a project's compose file."""
         services, networks = document["services"], document["networks"]
         networks[_OWN_NETWORK] = _internal(project, _OWN_NETWORK, labels)
         for name, service in services.items():

@@ -193,14 +193,9 @@ class NestingSandbox(DockerSandbox):
 
     @contextmanager
     def nested(self, cancel: Event | None = None) -> Iterator[DockerSandbox]:
-        """A fresh sandbox with the limits of this one, which starts quickly.
-
-        Its files exist from its first command on; files in /tmp exist for one command. Only its
-        results can be read.
-
-        Args:
-            cancel: Ends its commands.
-        """
+        """A fresh sandbox with the limits of this one, which starts quickly."""
+        # Its files exist from its first command on; files in /tmp exist for one command. Only its
+        # results can be read.
         self._container.require_alive()
         sandbox = _NestedSandbox(self, cancel)
         try:
@@ -297,17 +292,10 @@ class SharedContainers:
     def sandbox(self, key: ContainerKey, opened: OpenContainer, cancel: Event) -> Iterator[Sandbox]:
         """A fresh sandbox in an idle container, or in a new one.
 
-        A caller that has one must not wait for a second one: all could wait for each other.
-
-        Args:
-            key: The key of the containers that may be used.
-            opened: Opens a container, with `SandboxUse.nests`.
-            cancel: Ends the sandbox's commands.
-
         Raises:
-            SandboxError: the container could not be created or is lost.
             RunCancelled: `cancel` was set.
         """
+        # A caller that has one must not wait for a second one: all could wait for each other.
         taken = self._take(key, opened, cancel)
         try:
             keep, container = taken.result()

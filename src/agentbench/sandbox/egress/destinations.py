@@ -89,16 +89,10 @@ def parse_url(url: str) -> tuple[Destination, str]:
 async def resolved(
     destination: Destination, hosts: AllowedHosts, *, elsewhere: bool = False
 ) -> tuple[str, ...]:
-    """The addresses of an allowed destination.
-
-    Args:
-        destination: The destination.
-        hosts: The list of hosts.
-        elsewhere: Whether another proxy resolves names that this machine cannot.
+    """The addresses of an allowed destination; `elsewhere`: another proxy resolves unknown names.
 
     Raises:
         RefusedError: it is not allowed.
-        OSError: the name has no address.
     """
     address = destination.address
     if address is not None:

@@ -47,14 +47,7 @@ _STARTED_WITHIN = timedelta(minutes=1)
 def open_proxied(
     opened: OpenSandbox, first: Network, *, lasting: bool, env: Mapping[str, str] | None = None
 ) -> Iterator["ProxiedSandbox"]:
-    """Open a sandbox with its own proxy.
-
-    Args:
-        opened: Opens the sandbox.
-        first: Its first network.
-        lasting: Whether its processes continue after their command.
-        env: The variables of this machine.
-    """
+    """Open a sandbox with its own proxy; `lasting`: its processes outlive their command."""
     env = os.environ if env is None else env
     with (
         closing(LoopThread()) as loop,

@@ -29,13 +29,7 @@ class UpstreamProxy(Struct, frozen=True, kw_only=True):
 
 
 def upstream_proxy(env: Mapping[str, str], scheme: str, host: str) -> UpstreamProxy | None:
-    """The HTTP proxy of this machine for a host; None: it needs no proxy.
-
-    Args:
-        env: The variables of this machine.
-        scheme: `http` or `https`.
-        host: A host name or an address.
-    """
+    """The proxy of this machine for a host and `http` or `https`; None: it needs no proxy."""
     names = (f"{scheme}_proxy", "all_proxy")
     address = next(filter(None, (env.get(n) or env.get(n.upper()) for n in names)), "")
     if not address or _is_bypassed(host, env.get("no_proxy") or env.get("NO_PROXY") or ""):

@@ -98,37 +98,31 @@ _PASSED_VARIABLES = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUA
 def mount_paths(
     mounts: Iterable[interface.ReadOnlyMount], copies: Path, user: FileOwner | None
 ) -> Mapping[str, PurePosixPath]:
-    """The paths of the mounts in the sandbox, by name.
-
-    Sources that the user cannot reach are copied, for example those in root's home.
-
-    Args:
-        mounts: The mounts.
-        copies: A folder that is created if it is needed.
-        user: The user of commands; None: this process's own.
-    """
-    return {mount.name: PurePosixPath(_mount_path(mount, copies, user)) for mount in mounts}
-
-
-def _mount_path(mount: interface.ReadOnlyMount, copies: Path, user: FileOwner | None) -> Path:
-    source = mount.source.resolve()
-    folder = source if source.is_dir() else source.parent
-    if user is None or mount.live:
-        return source
-    if source.stat().st_mode & stat.S_IROTH and host_environment.can_reach(user, folder):
-        return source  # of a folder, only the folder itself is checked
-    copies.mkdir(mode=0o755, exist_ok=True)
-    target = copies / mount.name
-    if source.is_dir():
-        target.mkdir()
-        copy_tree(source, target)
-    else:
-        shutil.copyfile(source, target)
-    for path in (target, *target.rglob("*")):
-        if not path.is_symlink():
-            program = path.is_dir() or path.stat().st_mode & stat.S_IXUSR
-            path.chmod(0o755 if program else 0o644)
-    return target
+    """The paths of the mounts in the sandbox, by name; unreadable ones are copied."""
+    paths: dict[str, PurePosixPath] = {}
+    for mount in mounts:
+        source = mount.source.resolve()
+        folder = source if source.is_dir() else source.parent
+        paths[mount.name] = PurePosixPath(source)
+        if user is None or mount.live:
+            continue
+        # Of a folder, only the folder itself is checked.
+        if source.stat().st_mode & stat.S_IROTH and host_environment.can_reach(user, folder):
+            continue
+        # The user cannot reach it, for example in root's home.
+        copies.mkdir(mode=0o755, exist_ok=True)
+        target = copies / mount.name
+        if source.is_dir():
+            target.mkdir()
+            copy_tree(source, target)
+        else:
+            shutil.copyfile(source, target)
+        for path in (target, *target.rglob("*")):
+            if not path.is_symlink():
+                program = path.is_dir() or path.stat().st_mode & stat.S_IXUSR
+                path.chmod(0o755 if program else 0o644)
+        paths[mount.name] = PurePosixPath(target)
+    return paths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

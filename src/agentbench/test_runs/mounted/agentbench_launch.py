@@ -60,7 +60,15 @@ class RecordStream:
         line = (self._dumps(fields) + "\n").encode("ascii")
         size = len(line)
         try:
-            self._ensure_open()
+            # The project may have closed our descriptor: daemons close them all.
+            try:
+                is_open = self._identify(self._fd) == self._identity
+            except OSError:
+                is_open = False
+            if not is_open:
+                self._fd = os.open(self._path, self._flags)
+                if self._identify(self._fd) != self._identity:
+                    return 0  # the stream was replaced
             while line:
                 line = line[self._write(self._fd, line) :]
         except OSError:
@@ -71,17 +79,6 @@ class RecordStream:
     def _identify(self, fd: int) -> "tuple[int, int]":
         status = self._fstat(fd)
         return status.st_dev, status.st_ino
-
-    def _ensure_open(self) -> None:
-        # The project may have closed our descriptor: daemons close them all.
-        try:
-            if self._identify(self._fd) == self._identity:
-                return
-        except OSError:
-            pass
-        self._fd = os.open(self._path, self._flags)
-        if self._identify(self._fd) != self._identity:
-            raise OSError("the stream was replaced")
 
 
 class WatchedFunction:
