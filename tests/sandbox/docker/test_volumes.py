@@ -9,11 +9,18 @@ import pytest
 
 from agentbench.errors import SandboxError
 from agentbench.integrity.trees import WorkspaceTree, read_tree
+from agentbench.sandbox.disk_usage import DiskGauge, DiskUsage, FolderGauge
 from agentbench.sandbox.docker.archives import owned_by_user
-from agentbench.sandbox.docker.container import ContainerPlan, DockerContainer
+from agentbench.sandbox.docker.container import ContainerPlan, DockerContainer, WritableFolders
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.sandbox import DockerSandbox
-from agentbench.sandbox.docker.volumes import find_volume, read_volume, write_volume
+from agentbench.sandbox.docker.volumes import (
+    ContainerGauge,
+    find_volume,
+    gauge_of,
+    read_volume,
+    write_volume,
+)
 from agentbench.sandbox.interface import HOME, RESULTS, WORKSPACE, ImageId, Limits
 from agentbench.sandbox.ownership import ProcessOwner
 from tests.sandbox.conformance_base import python, sh
@@ -21,11 +28,6 @@ from tests.sandbox.conformance_trees import FOLDER, LINK, tar_of
 from tests.sandbox.docker_fixtures import engine, image
 
 __all__ = ["engine", "image"]
-
-pytestmark = [
-    pytest.mark.docker,
-    pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone"),
-]
 
 AWKWARD = """
 mkdir -p a/b/c locked .hidden 'spaces and
@@ -58,6 +60,8 @@ def read_here(container: DockerContainer, path: PurePosixPath) -> WorkspaceTree:
         return read_tree(chunks)
 
 
+@pytest.mark.docker
+@pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
 def test_volume_is_read_as_the_engine_packs_it(
     engine: Engine, container: DockerContainer, sandbox: DockerSandbox
 ) -> None:
@@ -72,12 +76,16 @@ def test_volume_is_read_as_the_engine_packs_it(
         assert read_tree(chunks) == packed
 
 
+@pytest.mark.docker
+@pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
 def test_path_outside_of_volumes_is_left_to_the_engine(container: DockerContainer) -> None:
     assert find_volume(container, HOME) is None
     assert find_volume(container, WORKSPACE / ".." / "etc") is None
     assert find_volume(container, PurePosixPath("/workspaces")) is None
 
 
+@pytest.mark.docker
+@pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
 def test_link_in_place_of_a_folder_is_refused(
     container: DockerContainer, sandbox: DockerSandbox
 ) -> None:
@@ -86,6 +94,8 @@ def test_link_in_place_of_a_folder_is_refused(
         read_here(container, RESULTS / "out" / "etc")
 
 
+@pytest.mark.docker
+@pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
 def test_tree_that_changes_meanwhile_is_a_sandbox_error(
     container: DockerContainer, sandbox: DockerSandbox
 ) -> None:
@@ -99,6 +109,8 @@ def test_tree_that_changes_meanwhile_is_a_sandbox_error(
             list(chunks)
 
 
+@pytest.mark.docker
+@pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
 def test_volume_of_a_removed_container_is_missing(
     container: DockerContainer, sandbox: DockerSandbox
 ) -> None:
@@ -162,6 +174,8 @@ def created(engine: Engine, image: ImageId) -> Iterator[Callable[[], Made]]:
         yield one
 
 
+@pytest.mark.docker
+@pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
 def test_files_are_written_as_the_engine_writes_them(created: Callable[[], Made]) -> None:
     one, other = created(), created()
     for each in (one, other):
@@ -175,6 +189,8 @@ def test_files_are_written_as_the_engine_writes_them(created: Callable[[], Made]
     assert sh(one.sandbox, "cat deep/er/y d/g && echo 1 >> deep/er/z").stdout == "yold\n"
 
 
+@pytest.mark.docker
+@pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
 @pytest.mark.parametrize(
     ("there", "entry"),
     [
@@ -197,6 +213,8 @@ def test_unusual_entries_are_left_to_the_engine(
     assert one.listed() == before
 
 
+@pytest.mark.docker
+@pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
 def test_missing_target_folder_is_created(created: Callable[[], Made]) -> None:
     one = created()
     assert one.write(tar_of({"f": (0o644, b"x")}), "a", "b")
@@ -204,6 +222,8 @@ def test_missing_target_folder_is_created(created: Callable[[], Made]) -> None:
     assert sh(one.sandbox, "cat a/b/f && touch a/b/g c/g").stdout == "x"
 
 
+@pytest.mark.docker
+@pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
 def test_volume_with_foreign_user_ids_is_left_to_the_engine(
     created: Callable[[], Made],
 ) -> None:
@@ -214,12 +234,16 @@ def test_volume_with_foreign_user_ids_is_left_to_the_engine(
     assert not one.write(tar_of({"f": (0o644, b"x")}))
 
 
+@pytest.mark.docker
+@pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
 def test_malformed_tar_is_reported(created: Callable[[], Made]) -> None:
     one = created()
     with pytest.raises(SandboxError, match="write: not a plain tar"):
         one.write(b"x" * 2_000)
 
 
+@pytest.mark.docker
+@pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
 def test_sandbox_writes_directly_and_by_the_engine(created: Callable[[], Made]) -> None:
     one = created()
     assert sh(one.sandbox, "mkdir folder d; ln -s d link").ok
@@ -227,3 +251,85 @@ def test_sandbox_writes_directly_and_by_the_engine(created: Callable[[], Made]) 
         PurePosixPath(WORKSPACE), tar_of({"link/f": (0o644, b"x"), "g": (0o644, b"y")})
     )
     assert sh(one.sandbox, "cat d/f g").stdout == "xy"
+
+
+WRITE = """
+head -c 5M /dev/urandom > /workspace/a
+head -c 3M /dev/urandom > /results/b
+head -c 2M /dev/urandom > /home/agentbench/c
+truncate -s 500M /workspace/sparse
+cd /workspace && mkdir many && for n in $(seq 100); do : > many/$n; done
+"""
+HOLD = (
+    "exec 9> /workspace/x; rm /workspace/x; head -c 4M /dev/urandom >&9; echo held; exec sleep 600"
+)
+
+
+def described(gauge: DiskGauge) -> DiskUsage:
+    """The last word of a gauge."""
+    return [found for found in gauge.measure() if found is not None][-1]
+
+
+def wrote(container: DockerContainer, script: str, until: bytes = b"done") -> None:
+    """Run a script in it, until it says so."""
+    line = f"{script}\necho done"
+    started = container.begin(["/bin/sh", "-c", line], {})
+    heard = b""
+    while until not in heard:
+        assert not started.stream.ended, heard
+        heard += b"".join(frame.data for frame in started.stream.receive(0.5))
+    started.stream.close()
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("inside", [True, False])
+def test_all_writable_places_count(container: DockerContainer, inside: bool) -> None:
+    gauge = ContainerGauge(container=container) if inside else gauge_of(container)
+    if not inside and not isinstance(gauge, FolderGauge):
+        pytest.skip("the engine's volumes are no folders of this machine, or not for us")
+    before = described(gauge)
+    wrote(container, WRITE)
+    after = described(gauge)
+    assert 100 <= after.files - before.files <= 120
+    assert 10 <= (after.bytes - before.bytes) >> 20 <= 12
+
+
+@pytest.mark.docker
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root sees into volumes")
+def test_a_file_without_a_name_is_seen_from_outside(container: DockerContainer) -> None:
+    gauge = gauge_of(container)
+    if not isinstance(gauge, FolderGauge):
+        pytest.skip("the engine's volumes are no folders of this machine")
+    before = described(gauge)
+    wrote(container, HOLD, b"held")
+    assert (described(gauge).bytes - before.bytes) >> 20 == 4
+
+
+@pytest.mark.docker
+def test_folders_of_a_remote_engine_are_measured_inside(
+    container: DockerContainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = WritableFolders(volumes={}, layer="/no/such/folder", root=None)
+    monkeypatch.setattr(container, "writable", elsewhere)
+    gauge = gauge_of(container)
+    assert isinstance(gauge, ContainerGauge)
+    assert gauge.free() is None
+
+
+@pytest.mark.docker
+def test_stopped_container_yields_no_measurement(container: DockerContainer) -> None:
+    container.kill(idle=False)
+    assert list(ContainerGauge(container=container).measure()) == []
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("script", ["exit 0", "kill -9 $$"])
+def test_ended_measurement_yields_nothing(
+    container: DockerContainer, monkeypatch: pytest.MonkeyPatch, script: str
+) -> None:
+    monkeypatch.setattr("agentbench.sandbox.docker.volumes._MEASURE_SCRIPT", script)
+    assert [
+        reported
+        for reported in ContainerGauge(container=container).measure()
+        if reported is not None
+    ] == []
