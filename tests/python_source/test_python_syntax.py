@@ -97,13 +97,6 @@ def test_literals_are_read_and_nothing_else() -> None:
         python_syntax.literal("f()")
 
 
-def test_a_source_and_its_tree_compile_to_the_same() -> None:
-    tree = python_syntax.parse("x = 2 * 3\n", "<unknown>")
-    assert python_syntax.code_of("x = 2 * 3\n").co_consts == python_syntax.code_of(tree).co_consts
-    with pytest.raises(SyntaxError):
-        python_syntax.code_of("break\n")
-
-
 @pytest.mark.usefixtures("frequent_collections")
 def test_no_garbage_is_collected_while_a_tree_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
     collections: list[str] = []

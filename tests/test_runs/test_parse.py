@@ -403,12 +403,6 @@ def test_malformed_source_is_replaced_by_the_next():
     assert source(TEXT, json_report="{}", junit=JUNIT) == "junit"
 
 
-def test_stream_explains_a_missing_pytest():
-    spawn = '{"n": 0, "kind": "spawn", "error": "no pytest"}\n'
-    session = session_of(ReportFiles(stream=spawn), TEXT)
-    assert (session.source, session.spawn_error) == ("stream", "no pytest")
-
-
 def test_report_is_stored_with_the_stream():
     session = session_of(ReportFiles(stream=STREAM, json_report=REPORT), "")
     assert session.json_report == json.loads(REPORT)

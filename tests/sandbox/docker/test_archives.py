@@ -1,5 +1,6 @@
 """Tar archives for containers: whose members they are, and who may read them."""
 
+import gzip
 import io
 import socket
 import tarfile
@@ -50,18 +51,10 @@ def test_members_change_only_their_owner(format_: int, uid: int) -> None:
     ]
 
 
-@pytest.mark.parametrize("wrong", [b"", b"no tar at all" * 100])
+@pytest.mark.parametrize("wrong", [b"", b"no tar at all" * 100, gzip.compress(bytes(10240))])
 def test_malformed_tar_is_refused(wrong: bytes) -> None:
     with pytest.raises(SandboxError, match="not a plain tar"):
         owned_by_user(wrong)
-
-
-def test_a_compressed_tar_is_refused() -> None:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
-        tar.addfile(tarfile.TarInfo("x"))
-    with pytest.raises(SandboxError, match="not a plain tar"):
-        owned_by_user(buffer.getvalue())
 
 
 def test_copies_belong_to_root_and_are_readable_by_all(tmp_path: Path) -> None:
