@@ -66,10 +66,6 @@ def test_folders_are_owned_until_their_process_is_dead(tmp_path: Path) -> None:
     assert not is_owned(root)
 
 
-def test_missing_folder_is_not_owned(tmp_path: Path) -> None:
-    assert not is_owned(tmp_path / "nothing")
-
-
 VIEW = InsidePaths(
     workspace=PurePosixPath("/workspace"),
     results=PurePosixPath("/results"),
