@@ -18,20 +18,13 @@ from tests.chaos.killing import Disturbing, kill_and_go_on
 from tests.e2e.bench import Bench
 from tests.e2e.conftest import discard_snapshots
 from tests.sandbox.podman_service import PodmanService
-from tests.sandbox.private_engines import give_base_image, podman
+from tests.sandbox.private_engines import podman, podman_engine
 
-__all__ = ["podman"]
+__all__ = ["podman", "podman_engine"]
 
 pytestmark = [pytest.mark.docker, pytest.mark.soak]  # the base image comes from Docker
 
 SAMPLE = 1
-
-
-@pytest.fixture(scope="module")
-def engine(podman: PodmanService) -> Engine:
-    engine = podman.await_engine()
-    give_base_image(engine)
-    return engine
 
 
 @pytest.fixture

@@ -11,11 +11,11 @@ import pytest
 
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
-from agentbench.sandbox.interface import ImageId, Promise, SandboxProvider
+from agentbench.sandbox.interface import ImageId, SandboxProvider
 from tests.sandbox.conformance import SandboxConformance
 from tests.sandbox.conformance_base import LIMITS, sh
 from tests.sandbox.conformance_trees import tar_of, tree_of
-from tests.sandbox.docker_fixtures import bridge_of, left_in
+from tests.sandbox.docker_fixtures import bridge_of, gaps, left_in
 from tests.sandbox.engine_certificates import certificates_for
 from tests.sandbox.private_engines import (
     folder_of_an_engine,
@@ -26,6 +26,8 @@ from tests.sandbox.private_engines import (
 from tests.sandbox.private_network import PrivateNetwork
 from tests.sandbox.second_engine import second_engine
 from tests.sandbox.ssh_server import missing_programs, ssh_server
+
+__all__ = ["gaps"]
 
 pytestmark = pytest.mark.docker
 
@@ -57,11 +59,6 @@ class _Elsewhere:
     @classmethod
     def image(cls, provider: DockerProvider) -> ImageId:
         return provider.resolve_image(None)
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def gaps(cls) -> frozenset[Promise]:
-        return frozenset()
 
     @pytest.fixture(scope="class")
     @classmethod

@@ -31,7 +31,6 @@ from agentbench.sandbox.interface import (
     HasServices,
     ImageId,
     LastingSandbox,
-    Promise,
     Sandbox,
     SandboxProvider,
     SandboxUse,
@@ -45,9 +44,28 @@ from tests.sandbox.compose_services import ASK, IDLE, PORT, STORE, ask, compose,
 from tests.sandbox.conformance import SandboxConformance
 from tests.sandbox.conformance_base import LIMITS, python, sh
 from tests.sandbox.conformance_isolation import connects, listening
-from tests.sandbox.docker_fixtures import bridge_of, engine, image, left_in, provider
+from tests.sandbox.docker_fixtures import (
+    bridge_of,
+    engine,
+    gaps,
+    image,
+    left_in,
+    leftovers,
+    provider,
+    reachable_host,
+    reconnect,
+)
 
-__all__ = ["compose", "engine", "image", "provider"]
+__all__ = [
+    "compose",
+    "engine",
+    "gaps",
+    "image",
+    "leftovers",
+    "provider",
+    "reachable_host",
+    "reconnect",
+]
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("compose")]
 
@@ -579,23 +597,3 @@ class TestConformanceWithServices(SandboxConformance):
         provider = ProviderWithServices(engine)
         provider.services = services_in(tmp_path_factory.mktemp("services"), IDLE)
         return provider
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def gaps(cls) -> frozenset[Promise]:
-        return frozenset()
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def reconnect(cls) -> Callable[[], SandboxProvider]:
-        return DockerProvider.connect
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def leftovers(cls, engine: Engine) -> Callable[[], frozenset[str]]:
-        return lambda: left_in(engine)
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def reachable_host(cls, engine: Engine) -> str:
-        return bridge_of(engine)

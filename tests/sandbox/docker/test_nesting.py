@@ -2,7 +2,7 @@
 
 import io
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import PurePosixPath
 from threading import Event
@@ -26,10 +26,10 @@ from tests.sandbox.conformance_disk import DiskConformance
 from tests.sandbox.conformance_endings import EndingConformance
 from tests.sandbox.conformance_isolation import IsolationConformance
 from tests.sandbox.conformance_limits import LimitConformance
-from tests.sandbox.docker_fixtures import bridge_of, engine, image, left_in
-from tests.sandbox.test_side_channels import CHANNELS, Pair, arrives, is_closed, two
+from tests.sandbox.docker_fixtures import engine, image, leftovers, reachable_host
+from tests.sandbox.test_side_channels import CHANNELS, Pair, arrives, is_closed, pair
 
-__all__ = ["engine", "image"]
+__all__ = ["engine", "image", "leftovers", "pair", "reachable_host"]
 
 pytestmark = pytest.mark.docker
 
@@ -53,16 +53,6 @@ def provider(engine: Engine) -> DockerProvider:
     return _Nesting(engine)
 
 
-@pytest.fixture(scope="module")
-def leftovers(engine: Engine) -> Callable[[], frozenset[str]]:
-    return lambda: left_in(engine)
-
-
-@pytest.fixture(scope="module")
-def reachable_host(engine: Engine) -> str:
-    return bridge_of(engine)
-
-
 class TestNestedConformance(
     CommandConformance,
     DiskConformance,
@@ -75,12 +65,6 @@ class TestNestedConformance(
     def test_files_last_from_one_command_to_the_next(self, sandbox: Sandbox) -> None:
         sh(sandbox, "echo 1 > here; echo 2 > /tmp/there")
         assert sh(sandbox, "cat here; ls /tmp").stdout == "1\n"
-
-
-@pytest.fixture(scope="module")
-def pair(provider: DockerProvider, image: ImageId) -> Iterator[Pair]:
-    with two(provider, image) as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("name", sorted(CHANNELS))

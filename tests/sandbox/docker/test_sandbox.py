@@ -3,7 +3,6 @@
 import io
 import socket
 import ssl
-import struct
 import tarfile
 import threading
 from collections.abc import Iterator
@@ -28,20 +27,10 @@ from agentbench.scoring.evidence import Ending
 from tests.patience import HANG_SECONDS
 from tests.sandbox.conformance_base import LIMITS, PATIENCE, python, sh
 from tests.sandbox.conformance_endings import run_into_limit
+from tests.sandbox.docker.test_attached_stream import ends, frame
 from tests.sandbox.docker_fixtures import containers_in, engine, image, provider
 
-__all__ = ["engine", "image", "provider"]
-
-
-@pytest.fixture
-def ends() -> Iterator[tuple[AttachedStream, socket.socket]]:
-    ours, engines = socket.socketpair()
-    with AttachedStream(ours) as wire, engines:
-        yield wire, engines
-
-
-def frame(kind: int, data: bytes) -> bytes:
-    return struct.pack(">BxxxL", kind, len(data)) + data
+__all__ = ["ends", "engine", "image", "provider"]
 
 
 def a_command(**changes: object) -> Command:
@@ -214,10 +203,6 @@ def attended(container: _Container) -> Iterator[socket.socket]:
         yield held[0]
 
 
-def framed(data: bytes, kind: int = 1) -> bytes:
-    return struct.pack(">BxxxL", kind, len(data)) + data
-
-
 def read(connection: socket.socket, size: int) -> bytes:
     with connection.makefile("rb") as reading:
         return reading.read(size)
@@ -226,7 +211,7 @@ def read(connection: socket.socket, size: int) -> bytes:
 def test_sidecar_bytes_pass_in_both_directions_at_once(container: _Container) -> None:
     with attended(container) as stream:
         writers = [
-            threading.Thread(target=container.engines.sendall, args=(framed(BIG),)),
+            threading.Thread(target=container.engines.sendall, args=(frame(1, BIG),)),
             threading.Thread(target=stream.sendall, args=(BIG,)),
         ]
         heard: list[bytes] = []
@@ -247,7 +232,7 @@ def test_sidecar_bytes_pass_completely_over_tls() -> None:
         sending.start()
         assert read(container.engines, len(BIG)) == BIG
         sending.join()
-        sending = threading.Thread(target=container.engines.sendall, args=(framed(BIG),))
+        sending = threading.Thread(target=container.engines.sendall, args=(frame(1, BIG),))
         sending.start()
         assert read(stream, len(BIG)) == BIG
         sending.join()
@@ -255,7 +240,7 @@ def test_sidecar_bytes_pass_completely_over_tls() -> None:
 
 def test_stderr_of_a_sidecar_is_dropped(container: _Container) -> None:
     with attended(container) as stream:
-        container.engines.sendall(framed(b"a") + framed(b"oh", kind=2) + framed(b"b"))
+        container.engines.sendall(frame(1, b"a") + frame(2, b"oh") + frame(1, b"b"))
         assert read(stream, 2) == b"ab"
 
 
@@ -269,13 +254,13 @@ def _sent_until_nothing_goes(connection: socket.socket, *, at_most: int) -> int:
     sent = 0
     with suppress(TimeoutError):
         while sent < at_most:
-            sent += connection.send(framed(b"x" * 65536))
+            sent += connection.send(frame(1, b"x" * 65536))
     return sent
 
 
 def test_end_of_the_engine_stream_follows_the_rest(container: _Container) -> None:
     with attended(container) as stream:
-        container.engines.sendall(framed(b"last"))
+        container.engines.sendall(frame(1, b"last"))
         container.engines.shutdown(socket.SHUT_RDWR)
         assert stream.recv(100) == b"last"
         assert stream.recv(100) == b""
