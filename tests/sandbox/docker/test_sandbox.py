@@ -27,7 +27,7 @@ from agentbench.scoring.evidence import Ending
 from tests.patience import HANG_SECONDS
 from tests.sandbox.conformance_base import LIMITS, PATIENCE, python, sh
 from tests.sandbox.conformance_endings import run_into_limit
-from tests.sandbox.docker.test_attached_stream import ends, frame
+from tests.sandbox.docker.test_attached_stream import Ends, ends, frame
 from tests.sandbox.docker_fixtures import containers_in, engine, image, provider
 
 __all__ = ["ends", "engine", "image", "provider"]
@@ -42,9 +42,7 @@ def mark_of(execution: ContainerExec, code: int) -> bytes:
     return f"\0{execution.argv[4]}:{code:03}\n".encode()
 
 
-def test_marks_on_both_streams_end_the_command_with_its_exit_code(
-    ends: tuple[AttachedStream, socket.socket],
-) -> None:
+def test_marks_on_both_streams_end_the_command_with_its_exit_code(ends: Ends) -> None:
     wire, engine = ends
     execution = ContainerExec(a_command(), "/")
     mark = mark_of(execution, 3)
@@ -56,9 +54,7 @@ def test_marks_on_both_streams_end_the_command_with_its_exit_code(
 
 
 @pytest.mark.parametrize("cut", range(1, 22))
-def test_mark_is_found_across_any_chunk_boundary(
-    ends: tuple[AttachedStream, socket.socket], cut: int
-) -> None:
+def test_mark_is_found_across_any_chunk_boundary(ends: Ends, cut: int) -> None:
     wire, engine = ends
     execution = ContainerExec(a_command(), "/")
     mark = mark_of(execution, 0)
@@ -70,7 +66,7 @@ def test_mark_is_found_across_any_chunk_boundary(
     assert execution.output[Stream.STDOUT].text() == "a\0b"
 
 
-def test_one_mark_does_not_end_the_command(ends: tuple[AttachedStream, socket.socket]) -> None:
+def test_one_mark_does_not_end_the_command(ends: Ends) -> None:
     wire, engine = ends
     execution = ContainerExec(a_command(), "/")
     engine.sendall(frame(1, mark_of(execution, 0)))
@@ -78,7 +74,7 @@ def test_one_mark_does_not_end_the_command(ends: tuple[AttachedStream, socket.so
     assert execution.listen(wire, HANG_SECONDS) is ExecEnd.CUT_OFF
 
 
-def test_zero_bytes_of_the_command_are_output(ends: tuple[AttachedStream, socket.socket]) -> None:
+def test_zero_bytes_of_the_command_are_output(ends: Ends) -> None:
     wire, engine = ends
     seen = bytearray()
     execution = ContainerExec(a_command(sink=lambda _stream, data: seen.extend(data)), "/")
@@ -91,9 +87,7 @@ def test_zero_bytes_of_the_command_are_output(ends: tuple[AttachedStream, socket
     assert seen == text
 
 
-def test_beginning_of_a_mark_is_output_at_the_end_of_the_stream(
-    ends: tuple[AttachedStream, socket.socket],
-) -> None:
+def test_beginning_of_a_mark_is_output_at_the_end_of_the_stream(ends: Ends) -> None:
     wire, engine = ends
     execution = ContainerExec(a_command(), "/")
     engine.sendall(frame(1, b"text\0"))
@@ -102,7 +96,7 @@ def test_beginning_of_a_mark_is_output_at_the_end_of_the_stream(
     assert execution.output[Stream.STDOUT].text() == "text\0"
 
 
-def test_cancel_event_ends_listen(ends: tuple[AttachedStream, socket.socket]) -> None:
+def test_cancel_event_ends_listen(ends: Ends) -> None:
     cancel = Event()
     cancel.set()
     assert (
@@ -110,7 +104,7 @@ def test_cancel_event_ends_listen(ends: tuple[AttachedStream, socket.socket]) ->
     )
 
 
-def test_each_stream_has_a_cap_of_its_own(ends: tuple[AttachedStream, socket.socket]) -> None:
+def test_each_stream_has_a_cap_of_its_own(ends: Ends) -> None:
     wire, engine = ends
     execution = ContainerExec(a_command(output_cap=4), "/")
     mark = mark_of(execution, 0)
@@ -120,9 +114,7 @@ def test_each_stream_has_a_cap_of_its_own(ends: tuple[AttachedStream, socket.soc
     assert execution.output[Stream.STDERR].text() == "abcd"
 
 
-def test_input_follows_the_line_that_lets_the_command_run(
-    ends: tuple[AttachedStream, socket.socket],
-) -> None:
+def test_input_follows_the_line_that_lets_the_command_run(ends: Ends) -> None:
     wire, engine = ends
     execution = ContainerExec(a_command(stdin=b"input"), "/")
     execution.begin(wire)
