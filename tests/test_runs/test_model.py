@@ -121,24 +121,21 @@ def test_result_without_phases_does_not_replace_phases():
     ]
 
 
-SESSION_NODE = NodeId("a.py::t")
-
-
 @pytest.fixture
 def session():
     return ReportedSession(source=ReportSource.STREAM)
 
 
 def case(outcome):
-    return CaseResult(node_id=SESSION_NODE, outcome=outcome, duration=0.0)
+    return CaseResult(node_id=NODE, outcome=outcome, duration=0.0)
 
 
 def test_phases_and_durations_of_a_test_add_up(session):
-    session.add(SESSION_NODE)
-    session.add(SESSION_NODE, PASSED_PHASES["setup"], duration=1.0)
-    session.add(SESSION_NODE, PASSED_PHASES["call"], duration=2.0)
-    assert session.phases[SESSION_NODE] == (PASSED_PHASES["setup"], PASSED_PHASES["call"])
-    assert session.durations[SESSION_NODE] == 3.0
+    session.add(NODE)
+    session.add(NODE, PASSED_PHASES["setup"], duration=1.0)
+    session.add(NODE, PASSED_PHASES["call"], duration=2.0)
+    assert session.phases[NODE] == (PASSED_PHASES["setup"], PASSED_PHASES["call"])
+    assert session.durations[NODE] == 3.0
 
 
 @pytest.mark.parametrize(
@@ -151,7 +148,7 @@ def test_phases_and_durations_of_a_test_add_up(session):
 def test_worse_of_two_results_counts(session, first, second):
     session.add_result(case(first))
     session.add_result(case(second))
-    assert session.results[SESSION_NODE].outcome is CaseOutcome.FAILED
+    assert session.results[NODE].outcome is CaseOutcome.FAILED
 
 
 def test_repeated_collection_error_counts_once(session):
