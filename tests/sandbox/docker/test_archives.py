@@ -51,7 +51,11 @@ def test_members_change_only_their_owner(format_: int, uid: int) -> None:
     ]
 
 
-@pytest.mark.parametrize("wrong", [b"", b"no tar at all" * 100, gzip.compress(bytes(10240))])
+@pytest.mark.parametrize(
+    "wrong",
+    [b"", b"no tar at all" * 100, gzip.compress(bytes(10240))],
+    ids=["empty", "text", "compressed"],
+)
 def test_malformed_tar_is_refused(wrong: bytes) -> None:
     with pytest.raises(SandboxError, match="not a plain tar"):
         owned_by_user(wrong)
