@@ -1,10 +1,10 @@
 import json
+from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import PurePosixPath
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.core.untrusted_json import cut_middle
 from agentbench.mcp.pytest_tools import call_result

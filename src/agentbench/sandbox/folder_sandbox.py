@@ -10,7 +10,7 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from importlib.metadata import version
@@ -18,8 +18,6 @@ from pathlib import Path, PurePath, PurePosixPath
 from tarfile import BLOCKSIZE
 from threading import Condition, Event, get_ident
 from typing import Protocol, Self
-
-from msgspec import Struct, field
 
 from agentbench.core.file_locks import FileLock
 from agentbench.core.files import own_folder
@@ -47,7 +45,8 @@ _UNPACKS_WITHIN = timedelta(minutes=10)
 _DIES_WITHIN = 10.0  # seconds
 
 
-class SandboxFolders(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxFolders:
     """The folders that a sandbox may write to, all below one that only we can list."""
 
     root: Path
@@ -103,7 +102,8 @@ def base_environment(home: PurePath, venv: PurePath) -> dict[str, str]:
     }
 
 
-class InsidePaths(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsidePaths:
     """The paths at which commands see the folders and the mounts."""
 
     workspace: PurePosixPath
@@ -146,7 +146,8 @@ class CommandRunner(Protocol):
         """Run a command until its end, its deadline, or until `stop` returns true."""
 
 
-class FolderSandbox(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class FolderSandbox:
     """The `Sandbox` of bubblewrap and process."""
 
     folders: SandboxFolders
@@ -275,7 +276,8 @@ _WARM_UP = (
 )
 
 
-class SandboxRequest(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxRequest:
     """The request for a sandbox over filled folders."""
 
     folders: SandboxFolders

@@ -3,12 +3,12 @@
 import dataclasses
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from typing import cast
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider, BwrapRunner

@@ -8,13 +8,13 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import PurePosixPath
 from threading import Event
 
 import pytest
 import trustme
-from msgspec.structs import replace
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker.attached_stream import AttachedStream

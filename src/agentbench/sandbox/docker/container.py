@@ -10,14 +10,13 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import TypeVar
 
 import tenacity
-from msgspec import Struct, field
-from msgspec.structs import replace
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox import interface
@@ -66,14 +65,16 @@ _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _VENV_BIN = f"{interface.VENV}/bin"
 
 
-class NetworkAttachment(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkAttachment:
     """A network of services, and the container's names in it."""
 
     name: str
     aliases: tuple[str, ...]
 
 
-class ContainerPlan(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerPlan:
     """The settings of a container to create."""
 
     image: str
@@ -289,20 +290,23 @@ _DIES_WITHIN = 5.0  # seconds; then the whole container is killed
 _MISSING_SOURCE = ("bind source path", "statfs")  # in messages of Docker and Podman
 
 
-class EndedProcesses(ResourceUse, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedProcesses(ResourceUse):
     """The resources of a command whose processes were ended; no peak if it was higher before."""
 
     restarted: bool = False
 
 
-class StartedExec(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartedExec:
     """A command that the engine has started."""
 
     id: str
     stream: AttachedStream
 
 
-class WritableFolders(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritableFolders:
     """The folders of the engine's machine that commands write to."""
 
     volumes: Mapping[PurePosixPath, str]

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
 
-from msgspec import Struct
 from pydantic import JsonValue
 
 from agentbench.core.network import AllowedHosts, Network
@@ -70,7 +70,8 @@ _OF_ANOTHER_NETWORK = frozenset(
 )
 
 
-class SharedNetwork(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedNetwork:
     """The network of one sandbox and its services."""
 
     image: str  # of the sandbox, which has a shell

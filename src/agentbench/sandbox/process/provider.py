@@ -19,13 +19,10 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from threading import Event
 from typing import Self
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox import folder_sandbox, host_environment, interface
@@ -40,7 +37,8 @@ from agentbench.scoring.evidence import CommandResult
 _MOST_SANDBOXES = 8  # of one user at a time, whose processes the kernel counts together
 
 
-class ProcessRunner(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessRunner:
     """Starts a subreaper for each command."""
 
     python: Path
