@@ -145,7 +145,6 @@ SANDBOXED_FILES = frozenset(
         "docs/test_walkthrough.py",
         "mcp/test_tools.py",
         "runs/test_runs_start.py",
-        "sandbox/bubblewrap/test_bubblewrap_program.py",
         "sandbox/bubblewrap/test_program.py",
         "sandbox/test_registry.py",
         "sandbox/docker/test_diagnosis.py",
@@ -224,7 +223,7 @@ FIXTURES: Mapping[str, Tier] = {
 CONFORMANCE: Mapping[str, str] = {
     "docker": "sandbox/docker/test_provider.py",
     "bubblewrap": "sandbox/bubblewrap/test_provider.py",
-    "process": "sandbox/process/test_process.py",
+    "process": "sandbox/process/test_provider.py",
 }
 """The file of each sandbox's conformance suite, the strongest sandbox first."""
 

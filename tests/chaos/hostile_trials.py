@@ -31,7 +31,9 @@ def wrong(bench: Bench, commands: tuple[Hostile, ...], tmp_path: Path) -> list[s
     ]
     honest = SmallTask().write(tmp_path / "honest")
     _beside(bench, honest, honest, FIX, tmp_path)  # what both start from is made once
-    return [said for each in commands if (said := _tried(bench, each, tasks, honest, tmp_path))]
+    return [
+        reported for each in commands if (reported := _tried(bench, each, tasks, honest, tmp_path))
+    ]
 
 
 def _tried(bench: Bench, hostile: Hostile, tasks: list[Path], honest: Path, tmp_path: Path) -> str:

@@ -101,11 +101,11 @@ def _tasks(folder: Path) -> None:
 @pytest.fixture(scope="module")
 def make_whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     """Makes an undisturbed run on a back end, on a cache of its own."""
-    made: dict[str, Whole] = {}
+    created: dict[str, Whole] = {}
     before = os.environ["AGENTBENCH_CACHE"]
 
     def make(sandbox: str) -> Whole:
-        if sandbox not in made:
+        if sandbox not in created:
             folder = tmp_path_factory.mktemp(f"whole-{sandbox}")
             _tasks(folder / "tasks")
             if sandbox == "docker":  # what is damaged there is alike for all tasks
@@ -114,21 +114,21 @@ def make_whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
             whole = Whole(folder=folder, sandbox=sandbox)
             os.environ["AGENTBENCH_CACHE"] = str(folder / "cache")
             try:
-                said = call(*whole.line(folder / "runs"))
+                reported = call(*whole.line(folder / "runs"))
             finally:
                 os.environ["AGENTBENCH_CACHE"] = before
-            assert said.code == 0, said.stderr
+            assert reported.code == 0, reported.stderr
             assert _verdicts(whole.run) == whole.verdicts
-            made[sandbox] = whole
-        return made[sandbox]
+            created[sandbox] = whole
+        return created[sandbox]
 
     yield make
-    if "docker" in made:
-        _discard_snapshots(made["docker"].folder / "cache")
+    if "docker" in created:
+        _discard_snapshots(created["docker"].folder / "cache")
 
 
 @pytest.mark.usefixtures("bubblewrap")
-def test_a_damaged_run_is_reported_shown_and_gone_on_with(
+def test_damaged_run_is_reported_shown_and_resumed(
     make_whole, tmp_path, monkeypatch, chaos_seed, whole
 ):
     draw = random.Random(f"{chaos_seed} runs")
@@ -193,8 +193,8 @@ class Cases:
         self.caplog.clear()
         runs = self.folder / "runs"
         with self.caplog.at_level(logging.WARNING):
-            said = call(*self.intact.line(runs, *_so_that_it_is_used(done)))
-        assert said.code == 0, f"{case}\n{said.stderr}"
+            reported = call(*self.intact.line(runs, *_so_that_it_is_used(done)))
+        assert reported.code == 0, f"{case}\n{reported.stderr}"
         assert _verdicts(runs / "whole") == self.intact.verdicts, case
         there = done.path.exists()
         same = there and (done.path.read_bytes(), done.path.stat().st_ino) == before
@@ -238,8 +238,8 @@ def _of_the_intact(intact: Whole, *words: str) -> Said:
     return call(*words, "--runs-dir", intact.run.parent)
 
 
-def _rows(said: Said) -> list[object]:
-    return sorted(json.loads(said.stdout)["attempts"], key=lambda row: row["task_id"])
+def _rows(reported: Said) -> list[object]:
+    return sorted(json.loads(reported.stdout)["attempts"], key=lambda row: row["task_id"])
 
 
 def _verdicts(run: Path) -> dict[str, FailureReason | None]:

@@ -49,7 +49,7 @@ def small_run(
 @pytest.mark.parametrize(  # room for no file, for one, for some attempts' files
     "left", [pytest.param(0, marks=SOAK), 4096, pytest.param(300_000, marks=SOAK)]
 )
-def test_a_full_disk_of_records_ends_the_run_and_spoils_nothing(
+def test_full_disk_of_records_ends_the_run_without_damage(
     small_run: Callable[..., Disturbed], left: int
 ) -> None:
     run = small_run("--max-outage", "0")
@@ -57,10 +57,10 @@ def test_a_full_disk_of_records_ends_the_run_and_spoils_nothing(
         with run.started() as program:
             wait_until(lambda: _judged(run) >= 1 or program.poll() is not None, within=_LONGEST)
             fill(disk, leave=left)
-            _, said = program.communicate(timeout=_LONGEST)
-        assert program.returncode == 69, said
-        assert "no space left on device" in said.lower()
-        assert "Traceback" not in said
+            _, reported = program.communicate(timeout=_LONGEST)
+        assert program.returncode == 69, reported
+        assert "no space left on device" in reported.lower()
+        assert "Traceback" not in reported
         kept = run.tries()
         assert kept
 
@@ -73,7 +73,7 @@ def test_a_full_disk_of_records_ends_the_run_and_spoils_nothing(
 
 
 @pytest.mark.usefixtures("bubblewrap")
-def test_a_run_waits_for_room_and_goes_on_by_itself(
+def test_run_waits_for_disk_space_and_continues(
     small_run: Callable[..., Disturbed],
 ) -> None:
     run = small_run("--max-outage", "10")
@@ -82,11 +82,11 @@ def test_a_run_waits_for_room_and_goes_on_by_itself(
             wait_until(lambda: _judged(run) >= 1 or program.poll() is not None, within=_LONGEST)
             fill(disk)
             assert program.stderr is not None
-            said = _until(program, "paused: ")
+            reported = _until(program, "paused: ")
             make_room(disk)
             _, rest = program.communicate(timeout=_LONGEST)
         assert program.returncode == 0, rest
-        assert "no space left on device" in said
+        assert "no space left on device" in reported
         assert rest.count("paused: ") == 0
         assert "continuing after " in rest
         run.check()
@@ -95,7 +95,7 @@ def test_a_run_waits_for_room_and_goes_on_by_itself(
 @pytest.mark.soak
 @pytest.mark.docker
 @pytest.mark.usefixtures("docker")  # the base image comes from there
-def test_a_full_disk_of_an_engine_ends_the_run_and_spoils_nothing(
+def test_full_disk_of_an_engine_ends_the_run_without_damage(
     environ: dict[str, str], tmp_path: Path
 ) -> None:
     with (
@@ -109,9 +109,9 @@ def test_a_full_disk_of_an_engine_ends_the_run_and_spoils_nothing(
         with run.started() as program:
             wait_until(lambda: _judged(run) >= 1 or program.poll() is not None, within=_LONGEST)
             fill(disk)
-            _, said = program.communicate(timeout=_LONGEST)
-        assert program.returncode in {69, 75}, said  # 75: what was under way was the last
-        assert "Traceback" not in said
+            _, reported = program.communicate(timeout=_LONGEST)
+        assert program.returncode in {69, 75}, reported  # 75: what was under way was the last
+        assert "Traceback" not in reported
         run.check_what_is_there()
 
         make_room(disk)

@@ -47,7 +47,7 @@ def test_each_attempt_by_a_hostile_agent_ends_in_its_documented_reason(
 
 
 @pytest.mark.usefixtures("host")
-def test_what_cannot_harm_the_host_ends_so_without_walls_too(
+def test_harmless_attacks_end_alike_without_isolation(
     process_bench: Bench, tmp_path: Path, chaos_seed: int, whole: bool
 ) -> None:
     harmless = tuple(each for each in HOSTILE if each.anywhere)
@@ -55,7 +55,7 @@ def test_what_cannot_harm_the_host_ends_so_without_walls_too(
     assert wrong(process_bench, chosen, tmp_path) == [], f"AGENTBENCH_CHAOS_SEED={chaos_seed}"
 
 
-def test_there_are_enough_of_them_and_each_goes_by_a_name_of_its_own() -> None:
+def test_hostile_commands_have_unique_names() -> None:
     assert len({each.name for each in HOSTILE}) == len(HOSTILE) >= 30
     assert all(len(each.ends) == 1 or (len(each.ends) == 2 and each.why) for each in HOSTILE)
     assert not any("infrastructure" in end for each in HOSTILE for end in each.ends)

@@ -21,7 +21,7 @@ FEW = ("fixed-slowly", "late")
 
 
 @pytest.mark.usefixtures("bubblewrap")
-def test_a_killed_run_goes_on_to_the_same_verdicts(
+def test_killed_run_resumes_to_the_same_verdicts(
     tmp_path: Path, environ: dict[str, str], chaos_seed: int, whole: bool
 ) -> None:
     chance = random.Random(f"{chaos_seed} bubblewrap")
@@ -33,7 +33,7 @@ def test_a_killed_run_goes_on_to_the_same_verdicts(
 
 @pytest.mark.docker
 @pytest.mark.usefixtures("docker")
-def test_a_killed_run_in_containers_goes_on_to_the_same_verdicts(
+def test_killed_run_in_containers_resumes_to_the_same_verdicts(
     tmp_path: Path, environ: dict[str, str], chaos_seed: int, whole: bool
 ) -> None:
     chance = random.Random(f"{chaos_seed} docker")
@@ -45,7 +45,7 @@ def test_a_killed_run_in_containers_goes_on_to_the_same_verdicts(
 
 @pytest.mark.docker
 @pytest.mark.usefixtures("docker", "compose")
-def test_a_killed_run_with_services_goes_on_to_the_same_verdicts(
+def test_killed_run_with_services_resumes_to_the_same_verdicts(
     tmp_path: Path, environ: dict[str, str], chaos_seed: int, whole: bool
 ) -> None:
     chance = random.Random(f"{chaos_seed} services")
@@ -67,5 +67,5 @@ def _snapshots_are_discarded(request: pytest.FixtureRequest, tmp_path: Path) -> 
             discard_snapshots(provider, cache)
 
 
-def test_kills_are_dealt_out_to_the_last(chaos_seed: int) -> None:
+def test_every_planned_kill_happens(chaos_seed: int) -> None:
     assert sum(shares(random.Random(chaos_seed), 50)) == 50

@@ -44,7 +44,7 @@ FAULTS = (_stopped, _killed, _frozen)
 @pytest.mark.parametrize("services", ["", STORE], ids=["alone", "services"])
 # The SDK leaves the socket open with which it found that nobody answers.
 @pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-def test_every_attempt_ends_in_a_verdict_or_is_lost_and_the_run_goes_on(
+def test_run_continues_after_a_lost_engine(
     tmp_path: Path, environ: dict[str, str], chaos_seed: int, whole: bool, services: str
 ) -> None:
     chance = random.Random(chaos_seed)
@@ -70,10 +70,10 @@ def test_every_attempt_ends_in_a_verdict_or_is_lost_and_the_run_goes_on(
                 print(f"{fault.__name__} for {away} s")  # noqa: T201 - to repeat a failure
                 fault(engine, lambda away=away: Event().wait(away))
                 engine.await_engine()
-            _, said = program.communicate(timeout=_LONGEST)
+            _, reported = program.communicate(timeout=_LONGEST)
 
-        assert program.returncode in {0, 75}, said
-        assert "Traceback" not in said
+        assert program.returncode in {0, 75}, reported
+        assert "Traceback" not in reported
         run.check_all_but_lost()
         again = run.to_the_end()  # the next start finds what could not be removed meanwhile
         assert again.returncode == program.returncode, again.stderr

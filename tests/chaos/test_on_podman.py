@@ -18,20 +18,13 @@ from tests.chaos.killing import Disturbing, kill_and_go_on
 from tests.e2e.bench import Bench
 from tests.e2e.conftest import discard_snapshots
 from tests.sandbox.podman_service import PodmanService
-from tests.sandbox.private_engines import give_base_image, podman
+from tests.sandbox.private_engines import podman, podman_engine
 
-__all__ = ["podman"]
+__all__ = ["podman", "podman_engine"]
 
 pytestmark = [pytest.mark.docker, pytest.mark.soak]  # the base image comes from Docker
 
 SAMPLE = 1
-
-
-@pytest.fixture(scope="module")
-def engine(podman: PodmanService) -> Engine:
-    engine = podman.await_engine()
-    give_base_image(engine)
-    return engine
 
 
 @pytest.fixture
@@ -50,7 +43,7 @@ def test_each_attempt_by_a_hostile_agent_ends_in_its_documented_reason(
     assert wrong(podman_bench, chosen, tmp_path) == [], f"AGENTBENCH_CHAOS_SEED={chaos_seed}"
 
 
-def test_a_killed_run_goes_on_to_the_same_verdicts(
+def test_killed_run_resumes_to_the_same_verdicts(
     podman: PodmanService,
     engine: Engine,
     environ: dict[str, str],

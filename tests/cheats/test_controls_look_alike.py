@@ -14,7 +14,7 @@ from agentbench.integrity.control_plan import ControlledTests
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.sealing.memory import SealedReference
 from agentbench.integrity.sealing.plan import SealedPlan
-from agentbench.sandbox.interface import SandboxProvider, SharesContainers
+from agentbench.sandbox.interface import EngineProvider, SandboxProvider
 from agentbench.sandbox.registry import select_back_end
 from agentbench.scoring.evidence import Evidence, NodeId
 from agentbench.tasks.control_level import ControlLevel
@@ -199,7 +199,7 @@ def attempt(
     with staged(task, back_end, desk) as context:
         prepare(context)
         if "shared" in request.node.name:
-            assert isinstance(context.provider, SharesContainers)
+            assert isinstance(context.provider, EngineProvider)
             context.provider = context.provider.sharing_containers(context.background)
         context.baseline = go(context, "baseline_run")
         spy = SPY % (MARK, back_end.name != "process")

@@ -30,11 +30,11 @@ CONTROLS = {"Cc", "Cf", "Cs", "Zl", "Zp"}
         ("\x1b\x1b[31m[31m", "[31m[31m"),
     ],
 )
-def test_what_a_terminal_would_obey_is_taken_out_or_made_visible(text, shown):
+def test_terminal_commands_are_removed_or_made_visible(text, shown):
     assert printable(text) == shown
 
 
-def test_line_ends_and_tabs_stay_where_they_are_wanted():
+def test_line_ends_and_tabs_stay_on_request():
     assert printable("a\n\tb\r\n", newlines=True) == "a\n\tb\\u000d\n"
 
 
@@ -46,7 +46,7 @@ def test_a_long_text_is_cut_to_its_limit(limit, shown):
 
 
 @given(st.text(st.characters(codec=None) | st.sampled_from("\x1b[]0;\x07\\\n\x9b")))
-def test_nothing_that_controls_is_left_of_any_text(text):
+def test_no_control_character_is_left_of_any_text(text):
     shown = printable(text)
     assert not {unicodedata.category(char) for char in shown} & CONTROLS
     assert printable(shown) == shown
@@ -69,7 +69,7 @@ def test_a_secret_in_hexadecimal_digits_of_either_case_is_removed(digits: str) -
     assert Redactor([CANARY]).text(f"before {digits} after") == "before [removed] after"
 
 
-def test_what_is_no_secret_stays_as_it_is() -> None:
+def test_ordinary_text_is_not_redacted() -> None:
     texts = (
         "",
         "a\x00b",
@@ -83,7 +83,7 @@ def test_what_is_no_secret_stays_as_it_is() -> None:
     )
 
 
-def test_a_key_that_hides_nothing_takes_nothing_out() -> None:
+def test_short_key_redacts_nothing() -> None:
     assert Redactor(["", "none", "x"]).text("none of x") == "none of x"
 
 

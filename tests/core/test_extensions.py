@@ -23,7 +23,7 @@ def test_without_extensions_a_table_has_no_rows_of_theirs(slot):
 
 
 @pytest.mark.usefixtures("deleted")
-def test_a_row_that_no_extension_offers_is_refused_with_what_needs_it():
+def test_missing_extension_row_is_refused():
     message = "--executor ray: expected an extension that offers 'ray', found none"
     with pytest.raises(UsageError, match=re.escape(message)):
         load_offer(Slot.EXECUTOR, "ray", "--executor ray")

@@ -45,7 +45,7 @@ def test_the_constant_is_the_distribution_s_name():
     assert PROJECT["scripts"] == {"agentbench": "agentbench.__main__:program"}
 
 
-def test_it_asks_for_its_own_extras_alone():
+def test_require_names_only_its_own_extra():
     own = [
         requirement
         for requirements in PROJECT["optional-dependencies"].values()
@@ -64,7 +64,7 @@ def test_the_search_below_finds_the_name_of_the_other_project(text):
     assert _OF_ANOTHER_PROJECT.search(text)
 
 
-def test_nothing_that_people_read_installs_the_other_project():
+def test_no_document_installs_the_other_project():
     files = [
         *ROOT.glob("*.md"), *ROOT.glob("docs/**/*"), *ROOT.glob("src/**/*.py"),
         *ROOT.glob("src/**/*.toml"), ROOT / "Makefile", ROOT / ".ci/run",
@@ -104,9 +104,7 @@ def test_every_extra_that_a_message_names_exists():
         ({"no": "url"}, ["agentbench-verdict[llm,view]"]),
     ],
 )  # fmt: skip
-def test_the_command_names_what_the_distribution_was_installed_from(
-    tmp_path, monkeypatch, origin, words
-):
+def test_install_command_names_the_origin(tmp_path, monkeypatch, origin, words):
     info = tmp_path / "agentbench_verdict-0.1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {DISTRIBUTION}\nVersion: 0.1.0\n")
@@ -136,16 +134,16 @@ EXTRAS = [value for value in vars(extras).values() if isinstance(value, Extra)]
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
-def test_what_is_installed_is_there(extra):
+def test_installed_extra_is_found(extra):
     assert is_installed(extra)
     require("this", extra)
 
 
-def test_what_is_missing_is_named_with_what_to_install():
+def test_missing_library_is_named_with_the_command():
     extra = Extra("report", ("scipy", "no_such_library"))
     assert not is_installed(extra)
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as described:
         require("agentbench compare", extra)
-    assert str(told.value) == (
+    assert str(described.value) == (
         "agentbench compare needs no_such_library, found none: " + install_command("report")
     )

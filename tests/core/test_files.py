@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from agentbench.core.files import (
-    FileContent,
     has_owner_file,
     is_owned,
     owned_folder,
@@ -20,7 +19,7 @@ from agentbench.core.files import (
 )
 
 
-def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path):
+def test_write_replaces_the_file_and_leaves_no_scratch(tmp_path):
     path = tmp_path / "file.json"
     write_atomically(path, b"one")
     write_atomically(path, b"two", durable=True)
@@ -28,7 +27,7 @@ def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_write_that_fails_leaves_what_was_there(tmp_path):
+def test_failed_write_leaves_the_old_file(tmp_path):
     path = tmp_path / "file"
     path.mkdir()
     with pytest.raises(OSError, match=r"directory"):
@@ -38,7 +37,7 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path):
         write_atomically(tmp_path / "none" / "file", b"x")
 
 
-def test_many_may_write_one_file_at_a_time(tmp_path):
+def test_parallel_writes_leave_one_whole_file(tmp_path):
     path = tmp_path / "file"
     texts = [bytes([65 + number]) * 100_000 for number in range(8)]
     threads = [threading.Thread(target=write_atomically, args=(path, text)) for text in texts]
@@ -50,7 +49,7 @@ def test_many_may_write_one_file_at_a_time(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_is_durable_is_synced_before_it_has_its_name_and_the_name_after(tmp_path, monkeypatch):
+def test_durable_write_syncs_file_then_folder(tmp_path, monkeypatch):
     synced = []
     monkeypatch.setattr(os, "fsync", lambda fd: synced.append(name_of(fd)))
     write_atomically(tmp_path / "a", b"x")
@@ -61,7 +60,7 @@ def test_what_is_durable_is_synced_before_it_has_its_name_and_the_name_after(tmp
     assert second == str(tmp_path)
 
 
-def test_a_folder_that_cannot_be_synced_is_no_fault(tmp_path, monkeypatch):
+def test_unsyncable_folder_is_ignored(tmp_path, monkeypatch):
     def refuse(_descriptor):
         raise OSError
 
@@ -87,7 +86,7 @@ def test_all_that_ask_at_once_get_the_same(tmp_path):
     assert (tmp_path / "one").read_text() == names.pop()
 
 
-def test_what_is_damaged_is_made_again(tmp_path):
+def test_damaged_identity_is_replaced(tmp_path):
     path, draw = tmp_path / "one", random.Random(1)
     for damaged in (b"", b"short", b"\xff" * 32, draw.randbytes(4000), b"g" * 32):
         path.write_bytes(damaged)
@@ -117,7 +116,7 @@ def test_a_folder_is_owned_until_its_block_ends_and_then_gone(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_error_in_the_block_leaves_nothing(tmp_path: Path) -> None:
+def test_error_in_the_block_removes_the_folder(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), owned_folder("x-", tmp_path) as folder:
         (folder / "none" / "file").touch()
     assert list(tmp_path.iterdir()) == []
@@ -147,7 +146,7 @@ def _refused(namespace: tuple[str, ...]) -> bool:
     return subprocess.run((*namespace, "true"), capture_output=True, check=False).returncode != 0
 
 
-def test_a_folder_without_the_file_may_be_on_its_way_for_a_moment(tmp_path: Path) -> None:
+def test_new_folder_without_owner_file_counts_as_owned(tmp_path: Path) -> None:
     (tmp_path / "new").mkdir()
     assert is_owned(tmp_path / "new")
     os.utime(tmp_path / "new", (1, 1))
@@ -155,17 +154,5 @@ def test_a_folder_without_the_file_may_be_on_its_way_for_a_moment(tmp_path: Path
     assert not has_owner_file(tmp_path / "new")
 
 
-def test_what_is_gone_has_no_owner(tmp_path: Path) -> None:
+def test_missing_folder_has_no_owner(tmp_path: Path) -> None:
     assert not is_owned(tmp_path / "none")
-
-
-def test_files_are_equal_by_content_and_mode():
-    assert FileContent(content=b"x", executable=False) == FileContent(
-        content=b"x", executable=False
-    )
-    assert FileContent(content=b"x", executable=False) != FileContent(content=b"x", executable=True)
-
-
-def test_a_file_is_a_value_that_nobody_changes():
-    with pytest.raises(AttributeError):
-        FileContent(content=b"x", executable=False).content = b"y"

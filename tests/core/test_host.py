@@ -6,18 +6,18 @@ from agentbench.core.host import default_cache_dir, usable_cache_dir
 from agentbench.errors import UsageError
 
 
-def test_the_cache_is_where_the_user_says_else_where_caches_are():
+def test_cache_folder_follows_the_variables():
     everything = {"AGENTBENCH_CACHE": "/a", "XDG_CACHE_HOME": "/b", "HOME": "/c"}
     assert default_cache_dir(everything) == Path("/a")
     assert default_cache_dir({**everything, "AGENTBENCH_CACHE": ""}) == Path("/b/agentbench")
     assert default_cache_dir({"HOME": "/c"}) == Path("/c/.cache/agentbench")
 
 
-def test_without_a_variable_it_is_in_the_home_of_the_user():
+def test_cache_folder_defaults_to_home():
     assert default_cache_dir({}) == Path.home() / ".cache" / "agentbench"
 
 
-def test_a_cache_that_is_used_is_made(tmp_path):
+def test_usable_cache_folder_is_created(tmp_path):
     wanted = tmp_path / "new" / "cache"
     assert usable_cache_dir({"AGENTBENCH_CACHE": str(wanted)}) == wanted
     assert wanted.is_dir()

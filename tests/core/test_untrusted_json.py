@@ -10,7 +10,7 @@ from agentbench.core import untrusted_json
 @pytest.mark.parametrize(
     "source", ["", "{", "[]", "3", "null", '{"a": 1', "[" * 100_000, '{"a":' * 100_000]
 )
-def test_what_is_not_a_whole_object_is_none(source):
+def test_incomplete_object_is_none(source):
     assert untrusted_json.json_object(source) is None
 
 
@@ -23,7 +23,7 @@ def test_a_number_of_too_many_digits_makes_the_object_unreadable():
     assert untrusted_json.json_object('{"a": ' + "9" * 10_000 + "}") is None
 
 
-def test_lone_surrogates_are_replaced_everywhere_and_pairs_are_kept():
+def test_lone_surrogates_are_replaced_and_pairs_stay():
     source = r'{"\ud800": ["\udfff", {"x": "\ud83d\ude00", "n": 1}]}'
     assert untrusted_json.json_object(source) == {"?": ["?", {"x": "\U0001f600", "n": 1}]}
 
@@ -34,7 +34,7 @@ def test_any_object_that_is_read_can_be_written_again(source):
     json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
 
 
-def test_a_long_text_keeps_its_head_and_tail_and_says_what_is_gone():
+def test_long_text_keeps_head_and_tail_with_a_note():
     cut = untrusted_json.text("a" * 60 + "b" * 60, limit=20)
     assert cut.startswith("a" * 10 + "\n")
     assert cut.endswith("\n" + "b" * 10)
@@ -78,6 +78,6 @@ def test_only_a_small_whole_number_is_an_exit_status(value, expected):
     assert untrusted_json.exit_status(value) == expected
 
 
-def test_objects_passes_over_whatever_else_stands_in_a_list():
+def test_objects_skips_other_elements():
     assert list(untrusted_json.objects([{}, 1, None, {"a": 1}, []])) == [{}, {"a": 1}]
     assert list(untrusted_json.objects({"a": 1})) == []

@@ -21,7 +21,7 @@ from tests.fakes.scripted_model import Say, ScriptedModel, Tokens
 
 _KILL_THE_WAY = (
     "for p in /proc/[0-9]*; do case $(tr '\\0' ' ' < $p/cmdline 2>/dev/null) in "
-    "*agentbench-carrier.py*sock*|*agentbench-relay.py*sock*) "
+    "*agentbench-tunnel.py*sock*|*agentbench-relay.py*sock*) "
     '[ "${p#/proc/}" = "$$" ] || kill -9 "${p#/proc/}";; esac; done'
 )
 

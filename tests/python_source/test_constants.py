@@ -36,11 +36,11 @@ def test_names_stand_for_their_expressions():
     ["x", "f()", "[*N]", "{**a}", "1 / 0", "'a' * 10**9", "'a' * 99999", "{[]}", "{[]: 1}", "-'a'",
      "'a' + 1", "2 ** 9", "1e309", "1e308 + 1e308", "not N", "f'{N}'", "..."],
 )  # fmt: skip
-def test_what_must_be_run_or_is_too_large_is_refused(text: str):
+def test_computed_or_huge_value_is_refused(text: str):
     assert isinstance(value(text), NotConstant)
 
 
-def test_a_name_that_stands_for_itself_is_refused():
+def test_recursive_name_is_refused():
     loop = {"a": ast.parse("a + 1", mode="eval").body}
     assert isinstance(evaluate(loop["a"], loop), NotConstant)
 

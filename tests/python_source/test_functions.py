@@ -104,7 +104,7 @@ def test_the_function_that_decides_is_found(text: str, name: str, definer: str):
         ("class A(B): ...\nclass B(A): ...", "A::test_a"),
     ],
 )
-def test_none_is_found_where_another_may_be_meant(text: str, name: str):
+def test_ambiguous_name_finds_no_function(text: str, name: str):
     indented = text.replace("\n def test_a(self): ...\n", "\n  def test_a(self): ...\n")
     assert definer_of(indented, name) is None
 

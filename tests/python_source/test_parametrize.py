@@ -35,12 +35,12 @@ def table(arguments: str, before: str = "") -> tuple[ParameterTable, str]:
         ("[(1, 2), (3, 4)], ids=[]", ["1-2", "3-4"]),
     ],
 )
-def test_ids_are_known_as_pytest_makes_them(rows: str, ids: list[str | None]):
+def test_ids_are_those_of_pytest(rows: str, ids: list[str | None]):
     found, _ = table(f"'a, b', {rows}", before="N = 3")
     assert [row.id for row in found.rows] == ids
 
 
-def test_ids_are_written_down_where_values_would_change_them():
+def test_explicit_ids_are_added_if_values_would_change_them():
     found, line = table("'a,b', [(1, 'x'), (f(), 2)]")
     assert line == "@pytest.mark.parametrize('a,b', [(1, 'x'), (f(), 2)], ids=['1-x', None])"
     assert found.keeps_id(0, found.rows[0].values[1])
@@ -70,7 +70,7 @@ def test_a_table_with_arguments_from_elsewhere_is_not_read():
             table(f"'a,b', [(1, 2)], {more}")
 
 
-def test_what_is_known_of_an_id_is_kept_by_parts():
+def test_known_parts_of_an_id_stay():
     found, _ = table("'a,b', [(f(), 'x'), (1, 2)]")
     assert [row.parts for row in found.rows] == [(None, "x"), ("1", "2")]
 

@@ -14,7 +14,7 @@ from agentbench.python_source.source_text import (
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["lf", "crlf", "cr"])
-def test_nodes_are_found_whatever_the_lines_are_made_of(end: str):
+def test_nodes_are_found_with_any_line_ends(end: str):
     text = end.join(["x = 1", "größe = ['日本', 'é'] + [", "\x0c  '🌍\u2028', b'z']", ""])
     source = parse_source(text, "t.py")
     found = [source.segment(n) for n in ast.walk(source.tree) if isinstance(n, ast.Constant)]
@@ -40,7 +40,7 @@ def test_a_fault_names_file_and_line():
         parse_source("x = 1\ny = = 2\n", "a/t.py")
 
 
-def test_an_unknown_escape_is_no_fault_and_warns_nobody():
+def test_unknown_escape_is_accepted_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert parse_source("x = '\\d'", "t.py").text == "x = '\\d'"

@@ -14,6 +14,11 @@ and gives these fixtures, of class scope or wider:
 A promise that is not made skips what tests it, by name, so `pytest -ra` lists the gap.
 """
 
+from collections.abc import Mapping
+from typing import ClassVar
+
+import pytest
+
 from agentbench.sandbox.interface import Promise, SandboxProvider
 from tests.sandbox.conformance_commands import CommandConformance
 from tests.sandbox.conformance_disk import DiskConformance
@@ -44,3 +49,20 @@ class SandboxConformance(
         facts = provider.describe()
         assert facts
         assert all(key and isinstance(value, str) for key, value in facts.items())
+
+
+class IncompleteConformance(SandboxConformance):
+    """All that is asked of a sandbox, except for what a back end cannot do."""
+
+    cannot: ClassVar[Mapping[str, str]]
+
+    def __init_subclass__(cls, *, cannot: Mapping[str, str]) -> None:
+        """Let some tests fail, each for a reason; one of them that passes is a failure."""
+        assert [name for name in cannot if not hasattr(cls, name)] == []
+        cls.cannot = cannot
+
+    @pytest.fixture(autouse=True)
+    def known_gap(self, request: pytest.FixtureRequest) -> None:
+        reason = self.cannot.get(request.node.originalname)
+        if reason is not None:
+            request.applymarker(pytest.mark.xfail(reason=reason, strict=True))

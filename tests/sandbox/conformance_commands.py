@@ -19,7 +19,7 @@ class CommandConformance(Conformance):
     """What `run` hands in and brings back."""
 
     @pytest.mark.parametrize("code", [0, 1, 3, 126, 127])
-    def test_an_exit_code_comes_back_as_it_is(self, sandbox: Sandbox, code: int) -> None:
+    def test_exit_code_is_returned(self, sandbox: Sandbox, code: int) -> None:
         result = sh(sandbox, f"exit {code}")
         assert (result.ending, result.exit_code, result.signal) == (Ending.EXITED, code, None)
         assert result.ok == (code == 0)
@@ -33,7 +33,7 @@ class CommandConformance(Conformance):
         result = sandbox.run(Command(argv=(f"{sandbox.workspace}/plain",), timeout=PATIENCE))
         assert (result.ending, result.exit_code) == (Ending.EXITED, 126)
 
-    def test_a_folder_that_does_not_exist_starts_nothing(self, sandbox: Sandbox) -> None:
+    def test_missing_working_folder_starts_nothing(self, sandbox: Sandbox) -> None:
         nowhere = sandbox.workspace / "no" / "such"
         result = sandbox.run(Command(argv=("true",), cwd=nowhere, timeout=PATIENCE))
         assert result.ending is Ending.EXITED
@@ -50,12 +50,12 @@ class CommandConformance(Conformance):
         assert (result.stdout, result.stderr) == ("out\n", "err\n")
         assert result.output_bytes == len("out\nerr\n")
 
-    def test_five_megabytes_of_output_arrive_whole(self, sandbox: Sandbox) -> None:
+    def test_five_megabytes_of_output_arrive(self, sandbox: Sandbox) -> None:
         result = python(sandbox, "for n in range(500_000): print(f'{n:09}')")
         assert not result.truncated
         assert result.stdout == "".join(f"{n:09}\n" for n in range(500_000))
 
-    def test_output_past_the_cap_loses_its_middle_only(self, sandbox: Sandbox) -> None:
+    def test_output_above_the_cap_loses_its_middle(self, sandbox: Sandbox) -> None:
         script = "import sys; sys.stdout.write('head' + 'x' * 1_000_000 + 'tail')"
         argv = ("python", "-c", script)
         result = sandbox.run(Command(argv=argv, timeout=PATIENCE, output_cap=10_000))
@@ -72,11 +72,11 @@ class CommandConformance(Conformance):
         result = sandbox.run(Command(argv=argv, timeout=PATIENCE, output_cap=10_000))
         assert (result.stdout, result.stderr, result.truncated) == ("short", "e" * 10_000, False)
 
-    def test_bytes_that_are_no_text_are_replaced(self, sandbox: Sandbox) -> None:
+    def test_undecodable_bytes_are_replaced(self, sandbox: Sandbox) -> None:
         result = sh(sandbox, r"printf 'a\377b\303'")
         assert result.stdout == "a\ufffdb\ufffd"
 
-    def test_a_sink_sees_every_chunk_as_it_comes(self, sandbox: Sandbox) -> None:
+    def test_sink_gets_each_chunk_at_once(self, sandbox: Sandbox) -> None:
         seen: dict[Stream, bytes] = {Stream.STDOUT: b"", Stream.STDERR: b""}
 
         def keep(stream: Stream, chunk: bytes) -> None:
@@ -92,10 +92,10 @@ class CommandConformance(Conformance):
         result = sh(sandbox, "cksum; wc -c", stdin=given)
         assert result.stdout.split()[1] == str(len(given))
 
-    def test_without_input_a_reader_is_at_its_end_at_once(self, sandbox: Sandbox) -> None:
+    def test_command_without_input_reads_end_of_file(self, sandbox: Sandbox) -> None:
         assert sh(sandbox, "cat; echo done").stdout == "done\n"
 
-    def test_input_that_nobody_reads_is_no_fault(self, sandbox: Sandbox) -> None:
+    def test_unread_input_is_ignored(self, sandbox: Sandbox) -> None:
         assert sh(sandbox, "exit 0", stdin=b"x" * 1_000_000).ok
 
     def test_the_given_environment_arrives_exactly(self, sandbox: Sandbox) -> None:
@@ -106,7 +106,7 @@ class CommandConformance(Conformance):
         result = sandbox.run(Command(argv=argv, timeout=PATIENCE, env=env))
         assert result.stdout == ascii(list(env.values())) + "\n"
 
-    def test_nothing_of_the_hosts_environment_leaks_in(
+    def test_host_environment_is_not_inherited(
         self, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", "host-secret")
@@ -120,10 +120,10 @@ class CommandConformance(Conformance):
         ]
         assert foreign == []
 
-    def test_a_home_is_there_to_write_to(self, sandbox: Sandbox) -> None:
+    def test_home_is_writable(self, sandbox: Sandbox) -> None:
         assert sh(sandbox, 'test "$HOME" && touch "$HOME/x" && cat "$HOME/x"').ok
 
-    def test_a_command_runs_in_the_workspace_unless_told_otherwise(self, sandbox: Sandbox) -> None:
+    def test_command_runs_in_the_workspace_by_default(self, sandbox: Sandbox) -> None:
         assert PurePosixPath(sh(sandbox, "pwd -P").stdout.strip()) == sandbox.workspace
         sh(sandbox, "mkdir -p 'deep er'")
         deeper = sandbox.workspace / "deep er"
@@ -138,7 +138,7 @@ class CommandConformance(Conformance):
         result = sh(sandbox, "python --version && git --version && python -m pytest --version")
         assert result.ok, result.stderr
 
-    def test_the_duration_and_the_argv_are_told(self, sandbox: Sandbox) -> None:
+    def test_result_has_duration_and_argv(self, sandbox: Sandbox) -> None:
         result = sh(sandbox, "true")
         assert result.argv == ("sh", "-c", "true")
         assert result.duration.total_seconds() > 0
@@ -146,6 +146,6 @@ class CommandConformance(Conformance):
     def test_a_back_end_that_works_passes_its_check(self, provider):
         provider.check()
 
-    def test_its_places_are_folders_of_this_machine(self, provider, image):
+    def test_disk_folders_exist_on_this_machine(self, provider, image):
         del image  # made there
         assert all(place.is_dir() for place in provider.disk_folders)

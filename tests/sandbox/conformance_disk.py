@@ -58,7 +58,7 @@ class DiskConformance(Conformance):
         with provider.open(image, limits=TIGHT, network=False) as opened:
             yield opened
 
-    def test_what_all_folders_hold_together_is_limited(self, tight: Sandbox) -> None:
+    def test_disk_limit_covers_all_folders(self, tight: Sandbox) -> None:
         folders = (str(tight.workspace), str(tight.results), "/home/agentbench")
         if not sh(tight, "test -w /home/agentbench").ok:  # no file system view of its own
             folders = folders[:2]
@@ -70,13 +70,13 @@ class DiskConformance(Conformance):
         result = python(tight, SCATTER)
         assert (result.ending, result.exceeded) == (Ending.OUT_OF_DISK, "20000 files")
 
-    def test_a_sandbox_that_was_over_can_be_cleaned_up_and_used(self, tight: Sandbox) -> None:
+    def test_sandbox_above_its_disk_limit_can_be_cleaned_up(self, tight: Sandbox) -> None:
         assert python(tight, FILL, str(tight.workspace)).ending is Ending.OUT_OF_DISK
         assert sh(tight, "ls | wc -l").ok
         assert sh(tight, "rm *.fill").ok
         assert sh(tight, "head -c 30M /dev/zero > fine && echo fine").stdout == "fine\n"
 
-    def test_a_sparse_file_is_no_disk(
+    def test_sparse_file_takes_no_disk_space(
         self, tight: Sandbox, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for routine in ("_ROUTINE", "_BLIND_ROUTINE"):  # also a short command is measured

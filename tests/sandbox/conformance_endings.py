@@ -108,7 +108,7 @@ class EndingConformance(Conformance):
         assert result.ending is Ending.TIMED_OUT
         assert survivors(fresh) == ""
 
-    def test_a_command_that_ends_leaves_no_daemon_behind(
+    def test_ended_command_leaves_no_daemon(
         self, fresh: Sandbox, provider: SandboxProvider
     ) -> None:
         needs(provider, Promise.KILLS_TREE)
@@ -128,12 +128,12 @@ class EndingConformance(Conformance):
         # It ignores TERM. Who is alive holds the lock for 1,000 s.
         assert python(fresh, ASK, "plain").stdout == ""
 
-    def test_what_was_said_before_the_deadline_is_kept(self, sandbox: Sandbox) -> None:
+    def test_output_before_the_deadline_is_returned(self, sandbox: Sandbox) -> None:
         result = run_into_limit(sandbox, "sh", "-c", "echo early; sleep 1000", begun="early")
         assert (result.ending, result.stdout) == (Ending.TIMED_OUT, "early\n")
 
     @pytest.mark.parametrize(("name", "number"), [("TERM", 15), ("KILL", 9), ("SEGV", 11)])
-    def test_death_by_a_signal_is_told(self, sandbox: Sandbox, name: str, number: int) -> None:
+    def test_signal_is_reported(self, sandbox: Sandbox, name: str, number: int) -> None:
         result = sh(sandbox, f"kill -{name} $$; sleep 1000")
         assert (result.ending, result.signal) == (Ending.KILLED, number)
         assert result.timeout is None
@@ -144,7 +144,7 @@ class EndingConformance(Conformance):
         with pytest.raises(SandboxError):
             sh(fresh, "true")
 
-    def test_killing_twice_is_no_fault(self, fresh: Sandbox) -> None:
+    def test_second_kill_does_nothing(self, fresh: Sandbox) -> None:
         fresh.kill()
         fresh.kill()
 
@@ -155,7 +155,7 @@ class EndingConformance(Conformance):
             fresh.run(command)
         killer.join()
 
-    def test_a_cancelled_command_is_interrupted_although_it_says_nothing(
+    def test_silent_command_can_be_cancelled(
         self, provider: SandboxProvider, image: ImageId
     ) -> None:
         up, cancel = Event(), Event()
@@ -169,16 +169,14 @@ class EndingConformance(Conformance):
             sandbox.run(command)
         thread.join()
 
-    def test_a_command_that_is_cancelled_alone_leaves_the_sandbox_to_the_next(
-        self, fresh: Sandbox
-    ) -> None:
+    def test_cancelled_command_leaves_the_sandbox_usable(self, fresh: Sandbox) -> None:
         cancel = Event()
         command = _that_says_up(lambda _stream, _chunk: cancel.set())
         with pytest.raises(RunCancelled):  # at its time limit it would not be raised
             fresh.run(replace(command, cancel=cancel))
         assert sh(fresh, "echo on").stdout == "on\n"
 
-    def test_eight_sandboxes_work_side_by_side(
+    def test_eight_sandboxes_work_in_parallel(
         self, provider: SandboxProvider, image: ImageId
     ) -> None:
         def attempt(number: int) -> CommandResult:

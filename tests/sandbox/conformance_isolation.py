@@ -51,9 +51,7 @@ class IsolationConformance(Conformance):
         needs(provider, Promise.UNPRIVILEGED)
         assert sh(sandbox, "id -u").stdout.strip() != "0"
 
-    def test_there_are_no_privileges_to_gain(
-        self, sandbox: Sandbox, provider: SandboxProvider
-    ) -> None:
+    def test_no_privileges_can_be_gained(self, sandbox: Sandbox, provider: SandboxProvider) -> None:
         needs(provider, Promise.UNPRIVILEGED)
         status = sh(sandbox, "cat /proc/self/status").stdout
         facts = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
@@ -67,7 +65,7 @@ class IsolationConformance(Conformance):
         script = "import ctypes; print(ctypes.CDLL(None, use_errno=True).unshare(0x10000000))"
         assert python(sandbox, script).stdout == "-1\n"
 
-    def test_no_descriptor_of_ours_comes_along(self, sandbox: Sandbox) -> None:
+    def test_no_descriptor_is_inherited(self, sandbox: Sandbox) -> None:
         inside = sh(sandbox, "ls /proc/self/fd")  # one that is left open may lead to the host
         assert inside.stdout.split() == ["0", "1", "2", "3"]  # 3 is the folder that ls reads
 
@@ -84,7 +82,7 @@ class IsolationConformance(Conformance):
         folders = (str(sandbox.workspace), str(sandbox.results), temporary, environment)
         assert python(sandbox, WRITE, *folders).stdout.split() == list(folders)
 
-    def test_the_hosts_files_are_out_of_sight(
+    def test_host_files_are_invisible(
         self, sandbox: Sandbox, provider: SandboxProvider, tmp_path: Path
     ) -> None:
         needs(provider, Promise.OWN_FILE_SYSTEM)
@@ -93,7 +91,7 @@ class IsolationConformance(Conformance):
         secret.chmod(0o644)
         assert sh(sandbox, f"cat {secret}").exit_code == 1
 
-    def test_the_results_folder_is_empty_at_first_and_lies_apart(self, fresh: Sandbox) -> None:
+    def test_results_folder_is_empty_and_outside_the_workspace(self, fresh: Sandbox) -> None:
         assert not fresh.results.is_relative_to(fresh.workspace)
         assert sh(fresh, f"ls -A {fresh.results}").stdout == ""
         assert sh(fresh, f"echo 1 > {fresh.results}/a && cat {fresh.results}/a").stdout == "1\n"
@@ -121,7 +119,7 @@ class IsolationConformance(Conformance):
                 assert not sh(sandbox, f"rm -f {tools}/deep/a.txt").ok
         assert (file.read_text(), (folder / "deep" / "a.txt").exists()) == ("a file", True)
 
-    def test_a_mount_is_read_although_its_folder_lets_nobody_through(
+    def test_mount_below_a_closed_folder_is_readable(
         self, provider: SandboxProvider, image: ImageId, tmp_path: Path
     ) -> None:
         home = tmp_path / "home"  # as root's is
@@ -137,11 +135,11 @@ class IsolationConformance(Conformance):
             tools, note = sandbox.mounted("tools"), sandbox.mounted("note")
             assert sh(sandbox, f"cat {tools}/a.txt {note}").stdout == "in a foldera file"
 
-    def test_a_mount_that_was_not_asked_for_is_a_key_error(self, sandbox: Sandbox) -> None:
+    def test_unknown_mount_is_a_key_error(self, sandbox: Sandbox) -> None:
         with pytest.raises(KeyError):
             sandbox.mounted("nothing")
 
-    def test_without_a_network_nothing_is_reached(
+    def test_no_network_reaches_nothing(
         self, sandbox: Sandbox, provider: SandboxProvider, reachable_host: str | None
     ) -> None:
         hosts = {"127.0.0.1", reachable_host or "127.0.0.1"}
@@ -178,7 +176,7 @@ class IsolationConformance(Conformance):
             seen = sh(other, look).stdout.split()
         assert not {"w", "h", "t", "r"} & set(seen)
 
-    def test_nothing_is_left_on_the_host_after_closing(
+    def test_closing_leaves_nothing_on_the_host(
         self, provider: SandboxProvider, image: ImageId, leftovers: Callable[[], frozenset[str]]
     ) -> None:
         before = leftovers()
@@ -192,7 +190,7 @@ class IsolationConformance(Conformance):
             sh(sandbox, "setsid sleep 1000 & exit 0")
         assert leftovers() - before == frozenset()
 
-    def test_nothing_is_left_when_the_block_ends_by_a_fault(
+    def test_exception_in_the_block_leaves_nothing(
         self, provider: SandboxProvider, image: ImageId, leftovers: Callable[[], frozenset[str]]
     ) -> None:
         before = leftovers()

@@ -51,15 +51,15 @@ print((time.process_time() - spent) / passed)
 class LimitConformance(Conformance):
     """That one sandbox cannot starve the machine, and that it is told what ended it."""
 
-    def test_a_command_within_its_memory_is_left_alone(self, sandbox: Sandbox) -> None:
+    def test_command_within_its_memory_succeeds(self, sandbox: Sandbox) -> None:
         assert python(sandbox, EAT, "200").ok
 
-    def test_a_command_beyond_its_memory_does_not_get_through(self, sandbox: Sandbox) -> None:
+    def test_command_above_its_memory_fails(self, sandbox: Sandbox) -> None:
         result = python(sandbox, EAT, "2000")
         assert not result.ok
         assert "ate it all" not in result.stdout
 
-    def test_lack_of_memory_is_told_from_a_deadline_and_a_kill(
+    def test_lack_of_memory_differs_from_deadline_and_kill(
         self, sandbox: Sandbox, provider: SandboxProvider
     ) -> None:
         needs(provider, Promise.TELLS_OOM)
@@ -69,7 +69,7 @@ class LimitConformance(Conformance):
         assert sandbox.run(command).ending is Ending.TIMED_OUT
         assert sh(sandbox, "exit 137").ending is not Ending.OUT_OF_MEMORY
 
-    def test_lack_of_memory_in_a_child_is_told_too(
+    def test_lack_of_memory_in_a_child_is_reported(
         self, sandbox: Sandbox, provider: SandboxProvider
     ) -> None:
         needs(provider, Promise.TELLS_OOM)

@@ -48,10 +48,10 @@ class SnapshotConformance(Conformance):
         with provider.open(image, limits=LIMITS, network=False) as sandbox:
             assert python(sandbox, INSTALL).ok
             sh(sandbox, f"chmod 700 src; ln -s src link; mkdir empty; touch {sandbox.results}/old")
-            made = sandbox.snapshot(key)
+            created = sandbox.snapshot(key)
         other = reconnect()
         found = other.find(key)
-        assert found == made
+        assert found == created
         assert found is not None
         with other.open(found, limits=LIMITS, network=False) as again:
             assert python(again, "import things; things.main()").stdout == "answer 42\n"
@@ -60,7 +60,7 @@ class SnapshotConformance(Conformance):
             assert sh(again, f"ls -A {again.results}").stdout == ""
             assert sh(again, "touch src/new && pip --version && python -m pytest --version").ok
 
-    def test_what_is_changed_after_opening_stays_in_that_sandbox(
+    def test_changes_stay_in_their_sandbox(
         self, provider: SandboxProvider, image: ImageId, key: str
     ) -> None:
         with provider.open(image, limits=LIMITS, network=False) as sandbox:
@@ -128,7 +128,7 @@ class SnapshotConformance(Conformance):
         with provider.open(found, limits=LIMITS, network=False) as again:
             assert sh(again, "cat *").stdout == "second\n"
 
-    def test_a_snapshot_of_a_snapshot_holds_both_changes(
+    def test_snapshot_of_a_snapshot_has_both_changes(
         self, provider: SandboxProvider, image: ImageId, key: str
     ) -> None:
         with provider.open(image, limits=LIMITS, network=False) as sandbox:
@@ -144,7 +144,7 @@ class SnapshotConformance(Conformance):
         finally:
             provider.discard(second)
 
-    def test_a_discarded_snapshot_is_gone_and_may_be_discarded_again(
+    def test_snapshot_can_be_discarded_twice(
         self, provider: SandboxProvider, fresh: Sandbox, key: str
     ) -> None:
         snapshot = fresh.snapshot(key)
@@ -157,7 +157,7 @@ class SnapshotConformance(Conformance):
         ):
             pass
 
-    def test_a_killed_sandbox_cannot_be_remembered_by_accident(self, fresh: Sandbox) -> None:
+    def test_killed_sandbox_has_no_snapshot(self, fresh: Sandbox) -> None:
         fresh.kill()
         with pytest.raises(SandboxError):
             fresh.snapshot(KEY)

@@ -2,7 +2,7 @@
 
 import ipaddress
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -10,7 +10,7 @@ from agentbench.errors import UnavailableError
 from agentbench.sandbox.docker import images
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
-from agentbench.sandbox.interface import ImageId
+from agentbench.sandbox.interface import ImageId, Promise, SandboxProvider
 from agentbench.sandbox.ownership import ProcessOwner, labels_of
 from tests.sandbox.foreign_image import root_file_system
 
@@ -31,6 +31,31 @@ def image(engine: Engine) -> ImageId:
 @pytest.fixture(scope="session")
 def provider(engine: Engine) -> DockerProvider:
     return DockerProvider(engine)
+
+
+@pytest.fixture(scope="module", name="image")
+def image_of_provider(provider: DockerProvider) -> ImageId:
+    return provider.resolve_image(None)
+
+
+@pytest.fixture(scope="module")
+def gaps() -> frozenset[Promise]:
+    return frozenset()
+
+
+@pytest.fixture(scope="module")
+def reconnect() -> Callable[[], SandboxProvider]:
+    return DockerProvider.connect
+
+
+@pytest.fixture(scope="module")
+def leftovers(engine: Engine) -> Callable[[], frozenset[str]]:
+    return lambda: left_in(engine)
+
+
+@pytest.fixture(scope="module")
+def reachable_host(engine: Engine) -> str:
+    return bridge_of(engine)
 
 
 def left_in(engine: Engine) -> frozenset[str]:

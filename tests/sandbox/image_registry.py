@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.e2e.hosts import closed_port
 from tests.patience import HANG_SECONDS, wait_until
 from tests.sandbox.private_engines import need
 
@@ -53,7 +54,7 @@ class Registry:
 def running_registry(folder: Path) -> Iterator[Registry]:
     """A registry with its images below a folder; it ends with the block."""
     need([] if shutil.which(PROGRAM) else [PROGRAM])
-    registry = Registry(port=_free_port())
+    registry = Registry(port=closed_port())
     config = folder / "registry.yml"
     config.write_text(_CONFIG.format(root=folder / "registry", port=registry.port))
     with (
@@ -76,9 +77,3 @@ def _await(port: int, process: "subprocess.Popen[bytes]") -> None:
 def _answers(port: int) -> bool:
     with socket.socket() as knocking:
         return knocking.connect_ex(("127.0.0.1", port)) == 0
-
-
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])

@@ -30,6 +30,13 @@ def podman() -> Iterator[PodmanService]:
         yield service
 
 
+@pytest.fixture(scope="module", name="engine")
+def podman_engine(podman: PodmanService) -> Engine:
+    engine = podman.await_engine()
+    give_base_image(engine)
+    return engine
+
+
 @pytest.fixture(scope="module")
 def hidden_engine() -> Iterator[SecondEngine]:
     """A Docker engine that sees nothing of ours: no code, no cache, no temporary folder."""

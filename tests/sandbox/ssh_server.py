@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.e2e.hosts import closed_port
 from tests.patience import HANG_SECONDS
 
 PLACES = "/usr/sbin:/usr/local/sbin:/sbin"
@@ -51,7 +52,7 @@ def missing_programs() -> list[str]:
 @contextmanager
 def ssh_server(folder: Path) -> Iterator[SshServer]:
     """One for the length of a block."""
-    port = _free_port()
+    port = closed_port()
     for name in ("host", "user"):
         _make_key(folder / name)
     shutil.copy(folder / "user.pub", folder / "authorized")
@@ -97,12 +98,6 @@ def _program(folder: Path) -> Path:
 def _make_key(path: Path) -> None:
     command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)]
     subprocess.run(command, check=True, timeout=HANG_SECONDS)
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-    return port
 
 
 def _await(process: "subprocess.Popen[bytes]", port: int, folder: Path) -> None:

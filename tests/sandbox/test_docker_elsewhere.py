@@ -11,11 +11,11 @@ import pytest
 
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
-from agentbench.sandbox.interface import ImageId, Promise, SandboxProvider
+from agentbench.sandbox.interface import ImageId, SandboxProvider
 from tests.sandbox.conformance import SandboxConformance
 from tests.sandbox.conformance_base import LIMITS, sh
 from tests.sandbox.conformance_trees import tar_of, tree_of
-from tests.sandbox.docker_fixtures import bridge_of, left_in
+from tests.sandbox.docker_fixtures import bridge_of, gaps, left_in
 from tests.sandbox.engine_certificates import certificates_for
 from tests.sandbox.private_engines import (
     folder_of_an_engine,
@@ -26,6 +26,8 @@ from tests.sandbox.private_engines import (
 from tests.sandbox.private_network import PrivateNetwork
 from tests.sandbox.second_engine import second_engine
 from tests.sandbox.ssh_server import missing_programs, ssh_server
+
+__all__ = ["gaps"]
 
 pytestmark = pytest.mark.docker
 
@@ -60,11 +62,6 @@ class _Elsewhere:
 
     @pytest.fixture(scope="class")
     @classmethod
-    def gaps(cls) -> frozenset[Promise]:
-        return frozenset()
-
-    @pytest.fixture(scope="class")
-    @classmethod
     def reconnect(cls, url: str) -> Callable[[], SandboxProvider]:
         return lambda: DockerProvider.connect(base_url=url)
 
@@ -89,9 +86,9 @@ class _Smoke:
         text = b"a line of text\n" * 50_000
         others = leftovers()
         with provider.open(image, limits=LIMITS, network=False) as sandbox:
-            said = sh(sandbox, "tee sent.txt; echo to stderr >&2; exit 7", stdin=text)
-            assert (said.exit_code, said.stderr) == (7, "to stderr\n")
-            assert said.stdout.encode() == text
+            reported = sh(sandbox, "tee sent.txt; echo to stderr >&2; exit 7", stdin=text)
+            assert (reported.exit_code, reported.stderr) == (7, "to stderr\n")
+            assert reported.stdout.encode() == text
             sandbox.write_tree(sandbox.workspace, tar_of({"written.txt": (0o640, text)}))
             tree = tree_of(sandbox, sandbox.workspace)
             assert tree["written.txt"] == (0o640, text)

@@ -25,7 +25,7 @@ def test_root_gets_a_user_without_a_name() -> None:
         pwd.getpwuid(user.uid)
 
 
-def test_a_path_below_a_closed_folder_is_out_of_reach(tmp_path: Path) -> None:
+def test_path_below_a_closed_folder_is_unreachable(tmp_path: Path) -> None:
     (tmp_path / "closed" / "tool").mkdir(parents=True)
     other = FileOwner(uid=60706, gid=60706)
     (tmp_path / "closed").chmod(0o700)
@@ -69,25 +69,25 @@ def test_addresses_without_credentials_are_forwarded(name: str, value: str) -> N
         "",
     ],
 )
-def test_credentials_and_this_machines_loopback_stay_out(value: str) -> None:
+def test_credentials_and_loopback_addresses_are_not_forwarded(value: str) -> None:
     names = ("PIP_INDEX_URL", "HTTP_PROXY", "PIP_FIND_LINKS", "UV_INDEX", "npm_config_registry")
     assert forwarded_settings(dict.fromkeys(names, value)) == {}
 
 
-def test_uv_is_told_what_pip_is_told() -> None:
+def test_uv_gets_the_settings_of_pip() -> None:
     extra = "https://other.example/index"
     found = forwarded_settings({"PIP_INDEX_URL": INDEX, "PIP_EXTRA_INDEX_URL": extra})
     assert found["PIP_INDEX_URL"] == found["UV_DEFAULT_INDEX"] == INDEX
     assert found["PIP_EXTRA_INDEX_URL"] == found["UV_INDEX"] == extra
 
 
-def test_what_uv_has_been_told_itself_stays() -> None:
+def test_settings_of_uv_stay() -> None:
     own = "https://own.example/index"
     found = forwarded_settings({"PIP_INDEX_URL": INDEX, "UV_INDEX_URL": own})
     assert found == {"PIP_INDEX_URL": INDEX, "UV_INDEX_URL": own}
 
 
-def test_an_address_with_credentials_reaches_uv_by_no_way() -> None:
+def test_uv_gets_no_credentials() -> None:
     assert (
         forwarded_settings({"PIP_EXTRA_INDEX_URL": "https://user:secret@packages.example/index"})
         == {}
@@ -95,16 +95,14 @@ def test_an_address_with_credentials_reaches_uv_by_no_way() -> None:
 
 
 @pytest.mark.parametrize("variable", ["HOME", "NPM_CONFIG_USERCONFIG", "npm_config_userconfig"])
-def test_the_registry_of_the_users_npmrc_is_forwarded_and_its_token_is_not(
-    tmp_path: Path, variable: str
-) -> None:
+def test_npmrc_registry_is_forwarded_without_its_token(tmp_path: Path, variable: str) -> None:
     npmrc = tmp_path / ".npmrc"
     npmrc.write_text("//npm.example/:_authToken=secret\nregistry = https://npm.example/\n")
     value = str(tmp_path if variable == "HOME" else npmrc)
     assert forwarded_settings({variable: value}) == {"npm_config_registry": "https://npm.example/"}
 
 
-def test_a_registry_with_credentials_stays_out_of_an_npmrc_too(tmp_path: Path) -> None:
+def test_npmrc_registry_with_credentials_is_not_forwarded(tmp_path: Path) -> None:
     (tmp_path / ".npmrc").write_text("registry=https://user:secret@npm.example/\n")
     assert forwarded_settings({"HOME": str(tmp_path)}) == {}
 
@@ -127,12 +125,12 @@ def test_the_bundle_that_the_environment_names_comes_first(tmp_path: Path) -> No
     assert ca_bundle({"SSL_CERT_FILE": str(bundle)}) == bundle
 
 
-def test_a_bundle_that_is_not_there_is_passed_over(tmp_path: Path) -> None:
+def test_missing_bundle_is_skipped(tmp_path: Path) -> None:
     missing = tmp_path / "ca.pem"
     assert ca_bundle({"SSL_CERT_FILE": str(missing)}) != missing
 
 
-def test_python_pip_git_curl_and_node_are_all_told() -> None:
+def test_bundle_applies_to_all_programs() -> None:
     names = {"SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"}
     names |= {"NODE_EXTRA_CA_CERTS"}
     assert ca_variables("/x") == dict.fromkeys(names, "/x")
@@ -142,8 +140,8 @@ def test_the_interpreter_is_outside_any_environment() -> None:
     python = host_python()
     ask = "import sys; print(sys.prefix == sys.base_prefix, sys.version.split()[0])"
     argv = (str(python.executable), "-I", "-c", ask)
-    said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
-    assert said == f"True {python.full_version}\n"
+    reported = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    assert reported == f"True {python.full_version}\n"
     assert python.image_name == f"agentbench/python:{python.version}"
 
 
@@ -151,11 +149,11 @@ def test_pytest_and_a_missing_pip_are_installed_without_a_network(tmp_path: Path
     python = host_python()
     make = (str(python.executable), "-I", "-m", "venv", "--without-pip", str(tmp_path))
     subprocess.run(make, check=True)
-    made = install_pytest(tmp_path, sandbox_path=tmp_path)
+    created = install_pytest(tmp_path, sandbox_path=tmp_path)
     argv = (str(tmp_path / "bin" / "pytest"), "--version")
-    said = subprocess.run(argv, capture_output=True, text=True, check=True, env={})
-    assert said.stdout == f"pytest {pytest.__version__}\n"
+    reported = subprocess.run(argv, capture_output=True, text=True, check=True, env={})
+    assert reported.stdout == f"pytest {pytest.__version__}\n"
     argv = (str(tmp_path / "bin" / "pip"), "--version")
     assert subprocess.run(argv, capture_output=True, check=True, env={}).stdout.startswith(b"pip ")
     installed = [path for path in tmp_path.rglob("*") if "_pytest" in path.parts]
-    assert {path for path in installed if path.suffix == ".py"} <= set(made)
+    assert {path for path in installed if path.suffix == ".py"} <= set(created)

@@ -34,7 +34,7 @@ PROGRAMS = {
 }
 
 
-def test_the_memory_is_that_of_the_sandbox_and_nothing_else_is_told() -> None:
+def test_meminfo_shows_only_the_limit_of_the_sandbox() -> None:
     memory = stand_ins(512)["meminfo"].decode()
     facts = dict(re.findall(r"^(\S+):\s+(\d+)", memory, re.MULTILINE))
     assert (facts["MemTotal"], facts["MemAvailable"], facts["AnonPages"]) == ("524288",) * 2 + (

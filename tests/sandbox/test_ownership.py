@@ -17,13 +17,9 @@ from agentbench.sandbox.ownership import (
 )
 
 
-def test_labels_tell_their_owner() -> None:
+def test_labels_identify_the_owner() -> None:
     owner = ProcessOwner.current()
     assert ProcessOwner.from_labels(labels_of("sandbox", owner)) == owner
-
-
-def test_this_process_is_alive() -> None:
-    assert ProcessOwner.current().alive
 
 
 def test_a_process_that_ended_is_dead() -> None:
@@ -38,12 +34,12 @@ def test_another_process_with_the_same_number_is_not_the_owner() -> None:
     assert not replace(ProcessOwner.current(), started="1").alive
 
 
-def test_before_a_reboot_nobody_lives_now() -> None:
+def test_owner_before_a_reboot_is_dead() -> None:
     assert not replace(ProcessOwner.current(), boot="another-boot/1").alive
 
 
 @pytest.mark.parametrize("elsewhere", ["machine", "namespace"])
-def test_an_owner_that_cannot_be_seen_counts_as_alive(elsewhere: str) -> None:
+def test_invisible_owner_counts_as_alive(elsewhere: str) -> None:
     owner = replace(ProcessOwner.current(), started="1")
     if elsewhere == "machine":
         owner = replace(owner, machine="another", boot="another-boot/1")
@@ -70,7 +66,7 @@ def test_our_own_group_is_used() -> None:
     assert is_group_owner_alive(folder(group_name("box-with-dashes")))
 
 
-def test_a_group_is_used_until_its_maker_is_dead() -> None:
+def test_group_is_owned_until_its_process_is_dead() -> None:
     pipe = subprocess.PIPE
     with subprocess.Popen(
         (sys.executable, "-c", NAME), stdin=pipe, stdout=pipe, text=True
@@ -82,25 +78,17 @@ def test_a_group_is_used_until_its_maker_is_dead() -> None:
     assert not is_group_owner_alive(group)
 
 
-def test_a_number_that_another_process_has_got_by_now_is_told() -> None:
+def test_reused_process_id_is_detected() -> None:
     pid, started, rest = group_name("x").split("-", 2)
     assert not is_group_owner_alive(folder(f"{pid}-{int(started) - 1}-{rest}"))
 
 
-def test_who_counts_processes_anew_counts_as_alive() -> None:
+def test_group_of_another_pid_namespace_counts_as_alive() -> None:
     _, started, namespace, rest = group_name("x").split("-", 3)
     assert is_group_owner_alive(folder(f"{2**22}-{started}-{int(namespace) - 1}-{rest}"))
     assert not is_group_owner_alive(folder(f"{2**22}-{started}-{namespace}-{rest}"))
 
 
 @pytest.mark.parametrize("name", ["", "x", "x-y", f"{2**22}-box"])
-def test_a_name_of_another_kind_is_nobodys(name: str) -> None:
+def test_group_with_another_name_has_no_owner(name: str) -> None:
     assert not is_group_owner_alive(folder(name))
-
-
-def test_another_boot_has_none_of_our_groups() -> None:
-    here = ProcessOwner.current()
-    before = ProcessOwner(
-        machine=here.machine, boot=f"0/{here.boot}", pid=here.pid, started=here.started
-    )
-    assert not before.alive

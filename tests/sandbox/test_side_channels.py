@@ -113,7 +113,7 @@ def walled_pair(bubblewrap: BubblewrapProvider, bubblewrap_image: ImageId) -> It
 
 
 @pytest.fixture(scope="module")
-def contained_pair(provider: DockerProvider, image: ImageId) -> Iterator[Pair]:
+def pair(provider: DockerProvider, image: ImageId) -> Iterator[Pair]:
     with two(provider, image) as pair:
         yield pair
 
@@ -137,7 +137,7 @@ def arrives_here(channel: Channel) -> bool:
 
 
 @pytest.mark.parametrize("name", sorted(CHANNELS))
-def test_each_program_signals_where_nothing_is_between(name: str, tmp_path: Path) -> None:
+def test_each_channel_works_without_isolation(name: str, tmp_path: Path) -> None:
     copy = shutil.copy(OURS, tmp_path)  # other tests read the file itself
     channel = channels(str(copy))[name]
     if "docker-init" in channel.look and not Path("/sbin/docker-init").exists():
@@ -155,10 +155,10 @@ def test_no_signal_passes_bubblewrap(walled_pair: Pair, name: str) -> None:
 
 @pytest.mark.docker
 @pytest.mark.parametrize("name", sorted(CHANNELS))
-def test_no_signal_passes_docker(contained_pair: Pair, name: str) -> None:
+def test_no_signal_passes_docker(pair: Pair, name: str) -> None:
     if not is_closed(CHANNELS[name].row, "docker"):
         pytest.skip(f"{name}: open in Docker, as documented")
-    assert not arrives(contained_pair, name)
+    assert not arrives(pair, name)
 
 
 @pytest.mark.docker
@@ -177,6 +177,6 @@ def test_the_counters_of_the_machine_are_empty_in_bubblewrap(walled_pair: Pair) 
 
 
 @pytest.mark.docker
-def test_the_counters_of_the_machine_are_empty_in_docker(contained_pair: Pair) -> None:
-    result = python(contained_pair[0], READ_HIDDEN, *MASKED_PATHS)
+def test_the_counters_of_the_machine_are_empty_in_docker(pair: Pair) -> None:
+    result = python(pair[0], READ_HIDDEN, *MASKED_PATHS)
     assert (result.stdout, result.exit_code) == ("", 0)

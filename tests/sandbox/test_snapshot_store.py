@@ -25,9 +25,9 @@ def states(store: SnapshotStore) -> int:
     return len(list((store.folder / "states").iterdir()))
 
 
-def test_what_was_saved_is_found_and_opened(store: SnapshotStore, folders: SandboxFolders) -> None:
+def test_saved_state_is_found_and_opened(store: SnapshotStore, folders: SandboxFolders) -> None:
     assert store.find("key") is None
-    snapshot = store.save("key", folders)
+    snapshot = store.save("key", folders.root)
     assert store.find("key") == snapshot
     assert store.holds(snapshot)
     with store.opened(snapshot) as state:
@@ -38,10 +38,10 @@ def test_what_was_saved_is_found_and_opened(store: SnapshotStore, folders: Sandb
 def test_a_state_in_use_outlives_its_key_and_is_swept_later(
     store: SnapshotStore, folders: SandboxFolders
 ) -> None:
-    snapshot = store.save("key", folders)
+    snapshot = store.save("key", folders.root)
     with store.opened(snapshot) as state:
         (folders.workspace / "file").write_text("second")
-        store.save("key", folders)
+        store.save("key", folders.root)
         store.discard(snapshot)
         assert (state.workspace / "file").read_text() == "first"
     store.discard(snapshot)
@@ -49,13 +49,13 @@ def test_a_state_in_use_outlives_its_key_and_is_swept_later(
 
 
 def test_a_replaced_state_is_removed(store: SnapshotStore, folders: SandboxFolders) -> None:
-    store.save("key", folders)
-    store.save("key", folders)
+    store.save("key", folders.root)
+    store.save("key", folders.root)
     assert states(store) == 1
 
 
-def test_half_a_state_is_never_found(store: SnapshotStore, folders: SandboxFolders) -> None:
-    snapshot = store.save("key", folders)
+def test_incomplete_state_is_not_found(store: SnapshotStore, folders: SandboxFolders) -> None:
+    snapshot = store.save("key", folders.root)
     (state,) = (store.folder / "states").iterdir()
     (state / "in-use").unlink()
     assert store.find("key") is None
@@ -66,9 +66,9 @@ def test_half_a_state_is_never_found(store: SnapshotStore, folders: SandboxFolde
 def test_a_failed_save_leaves_the_key_as_it_was(
     store: SnapshotStore, folders: SandboxFolders
 ) -> None:
-    snapshot = store.save("key", folders)
+    snapshot = store.save("key", folders.root)
     with pytest.raises(FileNotFoundError):
-        store.save("key", SandboxFolders.of(folders.root / "nowhere"))
+        store.save("key", folders.root / "nowhere")
     with store.opened(snapshot) as state:
         assert (state.workspace / "file").read_text() == "first"
 
@@ -91,11 +91,11 @@ def flip(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_a_damaged_state_is_not_opened_and_given_up_with_a_warning(
+def test_damaged_state_is_discarded_with_a_warning(
     store: SnapshotStore, folders: SandboxFolders, caplog: pytest.LogCaptureFixture, damage: str
 ) -> None:
     (folders.workspace / "file").chmod(0o644)
-    snapshot = store.save("key", folders)
+    snapshot = store.save("key", folders.root)
     (state,) = (store.folder / "states").iterdir()
     DAMAGE[damage](state)
     with pytest.raises(SandboxError, match="x-snapshot:key"), store.opened(snapshot):
@@ -104,27 +104,27 @@ def test_a_damaged_state_is_not_opened_and_given_up_with_a_warning(
     assert "x-snapshot:key" in caplog.text
     assert "it is created again" in caplog.text
     assert not state.exists()
-    assert store.save("key", folders) == store.find("key")
+    assert store.save("key", folders.root) == store.find("key")
 
 
 @pytest.mark.parametrize(
     "content", [b"", b".", b"..", b"../keys", b"/etc", b"\xff\xfe", b"a\0b", b"none", b"x" * 300]
 )
-def test_a_damaged_key_names_nothing(
+def test_damaged_key_is_ignored(
     store: SnapshotStore, folders: SandboxFolders, content: bytes
 ) -> None:
-    store.save("key", folders)
+    store.save("key", folders.root)
     (store.folder / "keys" / "key").write_bytes(content)
     assert store.find("key") is None
     assert store.known_keys() == []
-    assert store.save("key", folders) == store.find("key")
+    assert store.save("key", folders.root) == store.find("key")
     assert states(store) == 1
 
 
-def test_what_a_maker_that_was_killed_left_is_swept_and_a_new_one_is_given_time(
+def test_abandoned_state_is_swept_after_a_grace_period(
     store: SnapshotStore, folders: SandboxFolders
 ) -> None:
-    store.save("key", folders)
+    store.save("key", folders.root)
     fresh, old = (store.folder / "states" / name for name in ("fresh", "old"))
     for half in (fresh, old):
         (half / "workspace").mkdir(parents=True)

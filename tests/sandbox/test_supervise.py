@@ -1,5 +1,4 @@
 import os
-import resource
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -15,13 +14,12 @@ from agentbench.sandbox.supervise import (
     OutputCapture,
     memory_file,
     run_child,
-    within_hard_limit,
 )
 from agentbench.scoring.evidence import Ending
 
 
 @given(st.lists(st.binary(max_size=40), max_size=40), st.integers(1, 100))
-def test_head_and_tail_are_kept_however_the_bytes_arrive(chunks: list[bytes], cap: int) -> None:
+def test_head_and_tail_stay_for_any_chunks(chunks: list[bytes], cap: int) -> None:
     capture = OutputCapture(cap)
     for chunk in chunks:
         capture.feed(chunk)
@@ -61,14 +59,14 @@ def test_output_that_is_still_in_the_pipe_at_the_end_is_read() -> None:
     assert attended.stdout.text() == "a" * 60000
 
 
-def test_a_pipe_that_somebody_keeps_open_is_not_waited_for() -> None:
+def test_inherited_pipe_is_not_waited_for() -> None:
     child = started("sleep 1000 & echo $!")
     attended = run_child(child, command(), end=child.kill, stop=never)
     subprocess.run(("kill", attended.stdout.text().strip()), check=True)
     assert attended.exit_code == 0
 
 
-def test_what_a_sink_raises_ends_the_child() -> None:
+def test_exception_of_a_sink_ends_the_child() -> None:
     def broken(_stream: Stream, _chunk: bytes) -> None:
         raise ZeroDivisionError
 
@@ -79,7 +77,7 @@ def test_what_a_sink_raises_ends_the_child() -> None:
     assert child.wait() == -9
 
 
-def test_when_told_to_stop_it_says_so() -> None:
+def test_stopped_child_is_reported() -> None:
     child = started("exec sleep 1000")
     attended = run_child(child, command(), end=child.kill, stop=lambda: True)
     assert (attended.stopped, attended.timed_out, attended.exit_code) == (True, False, 137)
@@ -111,14 +109,14 @@ def ended(*, exit_code: int, timed_out: bool = False) -> ChildResult:
         (255, False, False, Ending.EXITED),
     ],
 )
-def test_the_deadline_outranks_lack_of_memory_and_that_a_signal(
+def test_deadline_outranks_memory_and_signal(
     exit_code: int, timed_out: bool, out_of_memory: bool, ending: Ending
 ) -> None:
     attended = ended(exit_code=exit_code, timed_out=timed_out)
     assert attended.result(command(), out_of_memory=out_of_memory).ending is ending
 
 
-def test_it_reads_as_its_content_and_is_closed_with_its_stack() -> None:
+def test_memory_file_is_readable_and_closed() -> None:
     content = b"x" * 5_000_000
     with ExitStack() as keep:
         descriptor = memory_file(content, keep)
@@ -137,14 +135,6 @@ print(within_hard_limit(resource.RLIMIT_NOFILE, 10), within_hard_limit(resource.
 """
 
 
-def test_a_limit_is_what_is_wanted_or_our_own_where_that_is_lower() -> None:
+def test_limit_is_lowered_to_our_own() -> None:
     asked = subprocess.run((sys.executable, "-c", ASK), capture_output=True, text=True, check=True)
     assert asked.stdout == "10 50\n"
-
-
-def test_what_has_no_limit_takes_any() -> None:
-    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    wanted = 1 << 40
-    assert within_hard_limit(resource.RLIMIT_FSIZE, wanted) == (
-        wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    )

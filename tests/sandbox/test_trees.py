@@ -1,4 +1,8 @@
 import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -6,18 +10,20 @@ import pytest
 from agentbench.sandbox.trees import (
     FILE,
     FOLDER,
+    DeepWalk,
     FileOwner,
     copy_tree,
+    entries_below,
     entries_of,
     open_as_it_is,
     open_below,
     open_restoring_mode,
     open_unlocking,
     relocation,
+    remove_below,
     remove_tree,
     size_of,
 )
-from tests.sandbox.test_deep_walk import dig
 
 
 def test_a_folder_below_is_opened_by_its_parts(tmp_path: Path) -> None:
@@ -109,7 +115,7 @@ def test_small_files_and_links_are_changed_on_the_way(tree: Path, tmp_path: Path
 
 
 @root_only
-def test_a_copy_belongs_to_whom_it_is_for(tree: Path, tmp_path: Path) -> None:
+def test_copy_belongs_to_its_owner(tree: Path, tmp_path: Path) -> None:
     (tree / "deep" / "tool").chmod(0o4755)
     (tmp_path / "copy").mkdir()
     copy_tree(tree, tmp_path / "copy", owner=FileOwner(uid=60706, gid=60707))
@@ -136,7 +142,7 @@ def test_a_merge_shows_what_an_overlay_would(tmp_path: Path) -> None:
     assert (merged / "kept" / "a").samefile(lower / "kept" / "a")
 
 
-def test_removing_takes_locked_folders_along_and_nothing_behind_a_link(tmp_path: Path) -> None:
+def test_removal_includes_unreadable_folders_and_follows_no_link(tmp_path: Path) -> None:
     doomed = tmp_path / "doomed"
     (doomed / "a" / "b").mkdir(parents=True)
     (doomed / "a" / "b" / "f").touch()
@@ -149,7 +155,7 @@ def test_removing_takes_locked_folders_along_and_nothing_behind_a_link(tmp_path:
     remove_tree(doomed)
 
 
-def test_the_size_of_a_tree_is_that_of_its_files(tmp_path: Path) -> None:
+def test_size_of_a_tree_counts_its_files(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "x").write_bytes(b"x" * 1000)
     (tmp_path / "y").write_bytes(b"y" * 10)
@@ -165,7 +171,7 @@ def test_a_tree_of_any_depth_is_measured_and_removed(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_tree_deeper_than_any_honest_one_is_not_copied(tmp_path: Path) -> None:
+def test_too_deep_tree_is_not_copied(tmp_path: Path) -> None:
     for name in ("from", "to"):
         (tmp_path / name).mkdir()
     dig(tmp_path / "from", 300)
@@ -177,3 +183,114 @@ def test_relocation_changes_text_only() -> None:
     moved = relocation(old="/tmp/old", new="/tmp/new")
     assert moved(b"#!/tmp/old/venv/bin/python\n") == b"#!/tmp/new/venv/bin/python\n"
     assert moved(b"\0/tmp/old") == b"\0/tmp/old"
+
+
+DIG = """
+import os, sys
+os.chdir(sys.argv[1])
+for _ in range(int(sys.argv[2])):
+    os.mkdir(sys.argv[3])
+    os.chdir(sys.argv[3])
+open("bottom", "w").write("x")
+"""
+DEEP = 2_100  # folders: a path of more than PATH_MAX, and more than Python recurses
+
+
+def dig(folder: Path, depth: int, name: str = "d") -> None:
+    """Make folders in one another, more than one path can name."""
+    subprocess.run((sys.executable, "-c", DIG, str(folder), str(depth), name), check=True)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Iterator[int]:
+    descriptor = os.open(tmp_path, FOLDER)
+    yield descriptor
+    remove_below(descriptor)  # pytest's own clean-up does not get to the bottom
+    os.close(descriptor)
+
+
+def open_descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.mark.parametrize("name", ["d", "n" * 255])
+def test_every_entry_of_a_tree_deeper_than_paths_is_seen(
+    root: int, tmp_path: Path, name: str
+) -> None:
+    dig(tmp_path, DEEP, name)
+    before = open_descriptors()
+    most = seen = 0
+    for entry in entries_below(root, opened=open_as_it_is):
+        seen += 1
+        most = max(most, open_descriptors() - before) if seen % 100 == 0 else most
+        assert entry.stat(follow_symlinks=False)
+    assert seen == DEEP + 1
+    assert most < 100
+    assert open_descriptors() == before
+
+
+def test_a_tree_deeper_than_paths_is_removed(root: int, tmp_path: Path) -> None:
+    dig(tmp_path, DEEP)
+    (tmp_path / "beside").write_text("x")
+    remove_below(root)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_walk_returns_through_the_same_folders(root: int, tmp_path: Path) -> None:
+    dig(tmp_path, 200)
+    with DeepWalk(root) as walk:
+        for depth in range(200):
+            assert (walk.depth, walk.path) == (depth, "d/" * depth)
+            walk.down("d")
+        down = os.fstat(walk.folder)
+        assert [walk.up() for _ in range(200)] == ["d"] * 200
+        assert os.fstat(walk.folder).st_ino == tmp_path.stat().st_ino != down.st_ino
+
+
+def test_a_folder_that_is_moved_away_is_not_followed_up(root: int, tmp_path: Path) -> None:
+    dig(tmp_path, 200)
+    with DeepWalk(root) as walk:
+        for _ in range(150):
+            walk.down("d")
+        (tmp_path / "/".join("d" * 149)).rename(tmp_path / "elsewhere")
+        walk.up()
+        with pytest.raises(OSError, match="moved"):
+            walk.up()
+        assert walk.path == "d/" * 62
+        while walk.depth:
+            walk.up()
+        assert os.fstat(walk.folder).st_ino == tmp_path.stat().st_ino
+
+
+def test_walk_continues_after_an_error(root: int, tmp_path: Path) -> None:
+    for name in "abc":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).touch()
+    seen = set()
+    for entry in entries_below(root, opened=open_as_it_is):
+        if not seen:
+            shutil.rmtree(tmp_path / "b")
+        seen.add(entry.name)
+    assert seen == {"a", "b", "c"}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may open all")
+@pytest.mark.parametrize("opened", [open_unlocking, open_restoring_mode, open_as_it_is])
+def test_unreadable_folder_is_opened_on_request(root: int, tmp_path: Path, opened) -> None:
+    (tmp_path / "locked").mkdir()
+    (tmp_path / "locked" / "x").touch()
+    (tmp_path / "locked").chmod(0)
+    seen = {entry.name for entry in entries_below(root, opened=opened)}
+    assert ("x" in seen) is (opened is not open_as_it_is)
+    assert ((tmp_path / "locked").stat().st_mode & 0o777 == 0) is (opened is not open_unlocking)
+
+
+def test_removal_follows_no_link(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "tree" / "link").symlink_to(tmp_path / "kept")
+    folder = os.open(tmp_path / "tree", FOLDER)
+    remove_below(folder)
+    os.close(folder)
+    assert [path.name for path in tmp_path.iterdir() if path.is_dir()].count("kept") == 1
+    assert list((tmp_path / "tree").iterdir()) == []

@@ -8,12 +8,12 @@ from tests.test_runs.interpreters import interpreter
 @pytest.fixture
 def open_sandbox(tmp_path):
     """Makes a sandbox that holds files and runs an interpreter with the named packages."""
-    made = []
+    created = []
 
     def open_(files, *requirements, python="3.11"):
-        root = tmp_path / f"sandbox-{len(made)}"
+        root = tmp_path / f"sandbox-{len(created)}"
         sandbox = LocalSandbox(root, interpreter(*requirements, python=python), reporter_mounts())
-        made.append(sandbox)
+        created.append(sandbox)
         for name, content in files.items():
             path = root / "workspace" / name
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -57,8 +57,9 @@ def _make(home, packages, base):
     if not packages:
         return
     install = [home / "bin" / "python", "-m", "pip", "install", "--quiet", *packages]
-    made = subprocess.run(install, capture_output=True, text=True, timeout=900)
-    if made.returncode != 0:
+    created = subprocess.run(install, capture_output=True, text=True, timeout=900)
+    if created.returncode != 0:
         raise RuntimeError(
-            f"the tests need {', '.join(packages)}, and pip could not install them:\n{made.stderr}"
+            f"the tests need {', '.join(packages)}, and pip could not install them:\n"
+            f"{created.stderr}"
         )

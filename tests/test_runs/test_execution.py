@@ -37,13 +37,13 @@ def test_tests_are_discovered_without_being_run(open_sandbox):
     }
 
 
-def test_a_missing_pytest_is_told_from_a_failure(open_sandbox):
+def test_missing_pytest_differs_from_a_failure(open_sandbox):
     run = execute_tests(open_sandbox({"test_m.py": TWO}), request_with())
     assert run.result.outcome == "spawn"
     assert "No module named 'pytest'" in run.result.spawn_error
 
 
-def test_a_missing_interpreter_is_told_from_a_failure(open_sandbox):
+def test_missing_interpreter_differs_from_a_failure(open_sandbox):
     command = TestCommand(as_module=True, interpreter="python3.99")
     run = execute_tests(open_sandbox({"test_m.py": TWO}), request_with(command))
     assert run.result.outcome == "spawn"
@@ -67,30 +67,27 @@ def remove():
 """
 
 
-def test_removed_results_leave_a_run_unverified(open_sandbox):
-    source = REMOVING + "import atexit\natexit.register(remove)\ndef test_a(): pass\n"
-    run = execute_tests(open_sandbox({"test_m.py": source}, *requirements(NEWEST)), request_with())
-    assert (run.result.outcome, run.result.source) == ("unverified", "exit_code")
+@pytest.mark.parametrize(
+    ("source", "outcome", "report"),
+    [
+        ("import atexit\natexit.register(remove)\ndef test_a(): pass\n", "unverified", "exit_code"),
+        ("def test_a(): remove()\n", "passed", "json_report"),
+    ],
+)
+def test_removed_reports_show_in_the_source(open_sandbox, source, outcome, report):
+    sandbox = open_sandbox({"test_m.py": REMOVING + source}, *requirements(NEWEST))
+    run = execute_tests(sandbox, request_with())
+    assert (run.result.outcome, run.result.source) == (outcome, report)
 
 
-def test_a_removed_stream_is_told_by_the_source(open_sandbox):
-    source = REMOVING + "def test_a(): remove()\n"
-    run = execute_tests(open_sandbox({"test_m.py": source}, *requirements(NEWEST)), request_with())
-    assert (run.result.outcome, run.facts.source) == ("passed", "json_report")
-
-
-def test_each_run_has_a_folder_of_its_own(open_sandbox):
-    sandbox = open_sandbox({"test_m.py": TWO}, *requirements(NEWEST))
-    for _ in range(2):
-        assert execute_tests(sandbox, request_with()).result.outcome == "passed"
-
-
-def test_junit_tells_of_a_real_run_what_the_stream_does(open_sandbox):
+def test_junit_agrees_with_the_stream(open_sandbox):
     sandbox = open_sandbox({"test_every.py": EVERYTHING}, *requirements(NEWEST))
     run = execute_tests(sandbox, request_with())
     (folder,) = {part for part in run.command.argv if part.startswith(str(sandbox.results))}
     junit = read_junit(read_report_files(sandbox, sandbox.results / folder).junit)
-    told = {case.node_id: case.outcome for case in junit.results.values()}
+    described = {case.node_id: case.outcome for case in junit.results.values()}
 
-    unlike = {node_id for node_id, word in SCENARIOS[0].tests.items() if told.get(node_id) != word}
+    unlike = {
+        node_id for node_id, word in SCENARIOS[0].tests.items() if described.get(node_id) != word
+    }
     assert unlike == {"test_every.py::test_xpasses"}  # junit has no word for it

@@ -6,10 +6,12 @@ from agentbench.test_runs.fallback import (
     JUNIT_LIMIT,
     collection_fact,
     error_line,
+    read_json_report,
     read_junit,
     read_text,
     skip_reason,
 )
+from agentbench.test_runs.model import case_result
 
 
 @pytest.mark.parametrize(
@@ -79,8 +81,8 @@ SKIPPED [2] t/test_a.py:3: because
 
 def test_junit_is_read_with_node_ids_as_pytest_prints_them():
     session = read_junit(JUNIT)
-    told = {case.node_id: (case.outcome, case.message) for case in session.results.values()}
-    assert told == {
+    described = {case.node_id: (case.outcome, case.message) for case in session.results.values()}
+    assert described == {
         "t/test_a.py::test_ok": ("passed", None),
         "t/test_a.py::TestX::test_bad[a::b]": ("failed", "AssertionError: x"),
         "t/test_a.py::test_err": ("error", "m"),
@@ -106,7 +108,7 @@ def test_junit_is_read_with_node_ids_as_pytest_prints_them():
         "<a>" * 100,
     ],
 )
-def test_what_is_not_junit_or_declares_a_document_type_is_refused(xml):
+def test_malformed_or_typed_junit_is_refused(xml):
     assert read_junit(xml) is None
 
 
@@ -128,12 +130,12 @@ def test_the_last_short_summary_is_read_and_nothing_before_it():
     assert not session.finished
 
 
-def test_text_without_a_short_summary_tells_nothing():
+def test_text_without_a_summary_has_no_results():
     assert read_text("==== 3 passed in 0.01s ====") is None
 
 
 @given(st.text(), st.text())
-def test_no_text_is_too_odd(name, rest):
+def test_any_text_is_read(name, rest):
     read_text(f"=== short test summary info ===\nFAILED {name} - {rest}\n{rest}")
     read_junit(f"<testsuite><testcase name='x' file='y'/>{name}</testsuite>")
 
@@ -157,7 +159,7 @@ NameError: name 'undefined_name' is not defined
 
 
 @pytest.mark.parametrize(
-    ("message", "traceback", "told"),
+    ("message", "traceback", "described"),
     [
         (
             "SyntaxError: invalid syntax",
@@ -201,12 +203,91 @@ NameError: name 'undefined_name' is not defined
         ("no exception at all", "nothing:\nof:1:use", ("", "", None, "no exception at all")),
     ],
 )  # fmt: skip
-def test_the_projects_last_line_in_a_traceback_is_to_blame(message, traceback, told):
+def test_the_projects_last_line_in_a_traceback_is_to_blame(message, traceback, described):
     fact = collection_fact("tests/test_m.py", message, traceback, ROOT)
     assert fact.file == "tests/test_m.py"
-    assert (fact.error, fact.path, fact.line, fact.message) == told
+    assert (fact.error, fact.path, fact.line, fact.message) == described
 
 
-def test_what_code_under_test_writes_is_bounded():
+def test_texts_of_code_under_test_are_bounded():
     fact = collection_fact("t.py", "E" * 10_000 + ": " + "m" * 10_000, "a:1: \n" * 100_000, "")
     assert max(map(len, (fact.error, fact.path, fact.message))) < 400
+
+
+def stage(outcome="passed", **more):
+    return {"outcome": outcome, "duration": 0.25, **more}
+
+
+def case_of(test):
+    session = read_json_report({"tests": [{"nodeid": "a.py::t", **test}]})
+    (node_id, phases), *_ = session.phases.items()
+    return case_result(node_id, phases, session.durations[node_id])
+
+
+@pytest.mark.parametrize(
+    ("stages", "outcome", "message", "traceback"),
+    [
+        ({"setup": stage(), "call": stage(), "teardown": stage()}, "passed", None, None),
+        ({"setup": stage(), "teardown": stage()}, "unfinished", "the run ended before", None),
+        (
+            {"setup": stage("skipped", longrepr="('a', 1, 'Skipped: so')"), "teardown": stage()},
+            "skipped",
+            "so",
+            None,
+        ),
+        (
+            {"setup": stage("failed", crash={"message": "ValueError: x"}, longrepr="long")},
+            "error",
+            "ValueError: x",
+            "long",
+        ),
+        (
+            {"setup": stage(), "call": stage("failed", longrepr="E  Boom: x", crash=3)},
+            "failed",
+            "Boom: x",
+            "E  Boom: x",
+        ),
+        ({"???": stage("failed", longrepr="worker crashed")}, "failed", "worker", "worker crashed"),
+    ],
+)
+def test_stages_of_a_reported_test_decide_its_outcome(stages, outcome, message, traceback):
+    case = case_of({"outcome": outcome, **stages})
+    assert case.outcome == outcome
+    assert (case.message or "").startswith(message or "")
+    assert case.traceback == traceback
+    assert case.duration == 0.25 * len(stages)
+
+
+@pytest.mark.parametrize(("word", "call"), [("xfailed", "skipped"), ("xpassed", "passed")])
+def test_expected_failures_are_xfailed(word, call):
+    stages = {"setup": stage(), "call": stage(call), "teardown": stage()}
+    assert case_of({"outcome": word, **stages}).outcome == word
+
+
+def test_failed_and_skipped_collectors_are_reported():
+    report = {
+        "collectors": [
+            {"nodeid": "a.py", "outcome": "failed", "longrepr": "E  ImportError: no"},
+            {"nodeid": "b.py", "outcome": "skipped", "longrepr": "('b.py', 1, 'Skipped: no')"},
+            {"nodeid": "", "outcome": "passed"},
+            {"nodeid": 3, "outcome": "failed"},
+        ]
+    }
+    session = read_json_report(report)
+    assert [(e.file, e.message) for e in session.collection_errors] == [
+        ("a.py", "ImportError: no"),
+        ("unknown", ""),
+    ]
+    assert session.results["b.py"].message == "no"
+
+
+def test_deselected_tests_are_not_collected():
+    session = read_json_report({"exitcode": 0, "summary": {"collected": 5, "deselected": 2}})
+    assert (session.collected_count, session.deselected) == (3, 2)
+    assert (session.finished, session.exit_status) == (True, 0)
+
+
+def test_a_report_without_exit_code_was_not_finished():
+    session = read_json_report({"summary": [], "collectors": 1, "tests": {"a": 1}})
+    assert not session.finished
+    assert session.collected_count is None

@@ -64,7 +64,7 @@ def request_for(scenario, seconds=60):
 
 
 @pytest.mark.parametrize(("scenario", "version"), ROWS)
-def test_a_run_is_told_as_what_it_was(open_sandbox, scenario, version):
+def test_outcome_of_each_scenario_is_reported(open_sandbox, scenario, version):
     sandbox = open_sandbox(scenario.files, *requirements(version))
     run = with_growing_limit(
         lambda seconds: execute_tests(sandbox, request_for(scenario, seconds)),
@@ -104,8 +104,8 @@ def assert_the_json_report_tells_the_same(result):
         return
     report = json.dumps(result.json_report)
     session = session_of(ReportFiles(json_report=report), "")
-    told = {case.node_id: case.outcome for case in cases_of(session)}
-    unlike = {case.node_id for case in result.tests if told.get(case.node_id) != case.outcome}
+    described = {case.node_id: case.outcome for case in cases_of(session)}
+    unlike = {case.node_id for case in result.tests if described.get(case.node_id) != case.outcome}
     assert unlike <= {"test_every.py::TestOld::test_subtests"}  # it cannot tell of subtests
 
 
@@ -128,7 +128,7 @@ def test_python_3_8_with_pytest_4_6_is_understood(open_sandbox):
         for each in STACKS
     ],
 )
-def test_what_a_base_image_installs_is_understood(open_sandbox, python):
+def test_pytest_of_each_base_image_is_understood(open_sandbox, python):
     if find_python(python) is None:  # a machine has few of them; the skip is counted by name
         pytest.skip(f"no Python {python} on this machine")
     everything = SCENARIOS[0]
@@ -138,7 +138,7 @@ def test_what_a_base_image_installs_is_understood(open_sandbox, python):
     assert {case.node_id: case.outcome for case in result.tests} == everything.tests
 
 
-def test_the_deadline_keeps_what_was_known(open_sandbox):
+def test_results_before_the_deadline_are_reported(open_sandbox):
     hanging = "import time\ndef test_a(): pass\ndef test_b(): time.sleep(6000)\n"
     sandbox = open_sandbox({"test_m.py": hanging}, *requirements(PYTEST_VERSIONS[-1]))
 

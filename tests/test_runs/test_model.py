@@ -1,11 +1,11 @@
 import pytest
-from pydantic import ValidationError
 
 from agentbench.scoring.evidence import CaseOutcome, NodeId, PytestOutcome, ReportSource
 from agentbench.test_runs.model import (
     PASSED_AT_ONCE,
     PASSED_PHASES,
     CaseResult,
+    CollectionError,
     Phase,
     PhaseName,
     PhaseOutcome,
@@ -15,6 +15,7 @@ from agentbench.test_runs.model import (
     case_result,
     cases_of,
     has_passed,
+    parse_phase,
 )
 from agentbench.test_runs.report_files import result_as_dict
 
@@ -39,16 +40,6 @@ def test_a_test_is_written_in_the_five_fields_of_the_decision_record():
         "message",
         "traceback",
     ]
-
-
-def test_a_result_survives_the_round_trip_through_json():
-    back = PytestResult.model_validate_json(RESULT.model_dump_json())
-    assert result_as_dict(back) == result_as_dict(RESULT)
-
-
-def test_an_unknown_field_is_refused():
-    with pytest.raises(ValidationError, match="surprise"):
-        PytestResult.model_validate({**result_as_dict(RESULT), "surprise": 1})
 
 
 NODE = NodeId("a.py::t")
@@ -91,7 +82,7 @@ FAILED = phase("call", "failed", message="it failed", traceback="tb")
         ((SETUP, phase("call", "rerun"), SETUP, TEARDOWN), "unfinished", (2, 0, 1)),
     ],
 )
-def test_the_worst_phase_decides_what_a_test_came_to(phases, outcome, counts):
+def test_worst_phase_decides_the_outcome(phases, outcome, counts):
     case = case_result(NODE, phases, 1.5)
     assert (case.outcome, case.phases, case.duration) == (outcome, counts, 1.5)
     assert has_passed(phases) is (outcome == "passed")
@@ -119,7 +110,7 @@ def test_only_a_failure_carries_a_traceback():
     assert (case.message, case.traceback) == ("why", None)
 
 
-def test_a_result_that_was_told_without_phases_does_not_cover_one_with_phases():
+def test_result_without_phases_does_not_replace_phases():
     session = ReportedSession(source=ReportSource.STREAM)
     session.add(NODE, *PASSED_AT_ONCE)
     session.add_skipped_file(NODE, "no")
@@ -128,3 +119,56 @@ def test_a_result_that_was_told_without_phases_does_not_cover_one_with_phases():
         (NODE, "passed"),
         ("b.py", "skipped"),
     ]
+
+
+@pytest.fixture
+def session():
+    return ReportedSession(source=ReportSource.STREAM)
+
+
+def case(outcome):
+    return CaseResult(node_id=NODE, outcome=outcome, duration=0.0)
+
+
+def test_phases_and_durations_of_a_test_add_up(session):
+    session.add(NODE)
+    session.add(NODE, PASSED_PHASES["setup"], duration=1.0)
+    session.add(NODE, PASSED_PHASES["call"], duration=2.0)
+    assert session.phases[NODE] == (PASSED_PHASES["setup"], PASSED_PHASES["call"])
+    assert session.durations[NODE] == 3.0
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (CaseOutcome.PASSED, CaseOutcome.FAILED),
+        (CaseOutcome.FAILED, CaseOutcome.PASSED),
+    ],
+)
+def test_worse_of_two_results_counts(session, first, second):
+    session.add_result(case(first))
+    session.add_result(case(second))
+    assert session.results[NODE].outcome is CaseOutcome.FAILED
+
+
+def test_repeated_collection_error_counts_once(session):
+    for _ in range(2):
+        session.add_collection_error(CollectionError(file="a.py", message="m"))
+    assert len(session.collection_errors) == 1
+
+
+@pytest.mark.parametrize(
+    ("when", "outcome", "expected"),
+    [
+        ("setup", "passed", (PhaseName.SETUP, PhaseOutcome.PASSED)),
+        ("teardown", "rerun", (PhaseName.TEARDOWN, PhaseOutcome.RERUN)),
+        ("call", "flaky", (PhaseName.CALL, PhaseOutcome.FAILED)),
+        ("???", "failed", (PhaseName.CALL, PhaseOutcome.FAILED)),
+        ("???", "passed", (PhaseName.CALL, PhaseOutcome.FAILED)),
+        (None, "passed", (PhaseName.CALL, PhaseOutcome.FAILED)),
+        ("call", 1, (PhaseName.CALL, PhaseOutcome.FAILED)),
+        ([], {}, (PhaseName.CALL, PhaseOutcome.FAILED)),
+    ],
+)
+def test_unknown_word_is_no_passed_phase(when, outcome, expected):
+    assert parse_phase(when, outcome) == expected

@@ -46,11 +46,11 @@ NOTHING = ReportedSession(source=ReportSource.EXIT_CODE)
     ("code", "expected"),
     [(0, "passed"), (1, "failed"), (2, "interrupted"), (3, "pytest_internal"), (4, "usage")],
 )
-def test_an_exit_code_that_the_session_agrees_with_is_believed(code, expected):
+def test_exit_code_confirmed_by_the_session_counts(code, expected):
     assert outcome(whole(code), code) == expected
 
 
-def test_no_tests_is_believed_when_nothing_ran():
+def test_no_tests_needs_an_empty_session():
     empty = whole(5, phases={}, collected={})
     assert outcome(empty, 5) == "no_tests"
     empty.add_skipped_file(NodeId("b.py"), "all of it")
@@ -62,13 +62,13 @@ def test_no_tests_is_believed_when_nothing_ran():
 @pytest.mark.parametrize(
     "changes", [{"finished": False}, {"exit_status": None}, {"exit_status": 3}]
 )
-def test_without_a_finish_record_that_agrees_nothing_is_verified(code, changes):
+def test_outcome_needs_a_matching_finish_record(code, changes):
     session = whole(code, phases={}, collected={}) if code == 5 else whole(code)
     assert outcome(replace(session, **changes), code) == "unverified"
 
 
 @pytest.mark.parametrize("code", [0, 1, 5])
-def test_an_exit_code_alone_verifies_nothing(code):
+def test_exit_code_alone_is_unverified(code):
     assert outcome(NOTHING, code) == "unverified"
 
 
@@ -94,12 +94,12 @@ def test_success_needs_every_collected_test_run_to_its_end(changes):
     assert outcome(whole(**changes), 0) == "unverified"
 
 
-def test_a_report_that_tells_the_number_of_tests_and_not_their_ids_can_pass():
+def test_report_with_a_count_of_tests_can_pass():
     session = whole(source=ReportSource.JSON_REPORT, collected={}, collected_count=1)
     assert outcome(session, 0) == "passed"
 
 
-def test_a_junit_file_names_no_exit_code_and_is_believed_about_failures():
+def test_junit_without_exit_code_proves_failures():
     junit = ReportedSession(source=ReportSource.JUNIT, started=True, finished=True)
     assert outcome(junit, 1) == "failed"
     assert outcome(junit, 5) == "no_tests"
@@ -138,7 +138,7 @@ def test_how_the_process_ended_outranks_its_report(ending, expected):
     assert outcome(session, 0, ending) == expected
 
 
-def test_a_missing_pytest_or_interpreter_is_told_from_a_crash():
+def test_missing_pytest_or_interpreter_differs_from_a_crash():
     assert outcome(replace(NOTHING, spawn_error="no pytest"), 96) == "spawn"
     assert outcome(NOTHING, 127) == "spawn"
     assert outcome(NOTHING, 126) == "spawn"
@@ -245,20 +245,20 @@ endings = st.sampled_from(Ending)
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(records | json_values, max_size=12), reports | json_values, codes, endings)
-def test_no_report_is_too_odd_and_counts_always_add_up(lines, report, code, ending):
+def test_any_report_is_read_and_counts_add_up(lines, report, code, ending):
     stream = "".join(json.dumps(line) + "\n" for line in lines)
     result = result_of(code, ending, stream=stream, json_report=json.dumps(report))
 
     json.dumps(result_as_dict(result), allow_nan=False).encode("utf-8")
-    summary, told = result.summary, [case.outcome for case in result.tests]
+    summary, described = result.summary, [case.outcome for case in result.tests]
     parts = summary.passed + summary.failed + summary.skipped + summary.xfailed
-    parts += summary.xpassed + summary.unfinished + told.count("error")
-    assert summary.total == parts == len(told)
-    assert summary.errors == told.count("error") + len(result.collection_errors)
-    assert len({case.node_id for case in result.tests}) == len(told)
+    parts += summary.xpassed + summary.unfinished + described.count("error")
+    assert summary.total == parts == len(described)
+    assert summary.errors == described.count("error") + len(result.collection_errors)
+    assert len({case.node_id for case in result.tests}) == len(described)
     facts = parse.facts_of(result, TRUST)
-    assert facts.passed == told.count("passed")
-    assert facts.failed == told.count("failed") + told.count("error")
+    assert facts.passed == described.count("passed")
+    assert facts.failed == described.count("failed") + described.count("error")
 
 
 @settings(max_examples=100, deadline=None)
@@ -286,30 +286,30 @@ def passed(result):
 
 
 @pytest.mark.parametrize("outcome", ["failed", "skipped", "rerun"])
-def test_where_the_two_reporters_differ_no_test_gains_by_it(outcome):
+def test_worse_of_two_reporters_counts(outcome):
     good, bad = {"outcome": "passed"}, {"outcome": outcome}
     report = {
         "exitcode": 0,
         "tests": [{"nodeid": "a.py::t0", "setup": good, "call": bad, "teardown": good}],
     }
     stream = stream_of(run_of("passed"))
-    told = result_of(stream=stream, json_report=json.dumps(report)).tests[0].outcome
-    assert told != "passed" or outcome == "rerun"
+    described = result_of(stream=stream, json_report=json.dumps(report)).tests[0].outcome
+    assert described != "passed" or outcome == "rerun"
 
     report["tests"][0]["call"] = good
     stream = stream_of(run_of(outcome))
-    told = result_of(stream=stream, json_report=json.dumps(report)).tests[0].outcome
-    assert told != "passed" or outcome == "rerun"
+    described = result_of(stream=stream, json_report=json.dumps(report)).tests[0].outcome
+    assert described != "passed" or outcome == "rerun"
 
 
-def test_a_test_that_only_one_reporter_saw_stays_as_it_was_told():
+def test_test_of_one_reporter_stays_unchanged():
     report = {"exitcode": 0, "tests": [{"nodeid": "other.py::t", "setup": {"outcome": "failed"}}]}
     result = result_of(stream=stream_of(run_of("passed")), json_report=json.dumps(report))
     assert passed(result) == {"a.py::t0"}
     assert result.outcome == "passed"
 
 
-def test_a_report_stands_in_for_a_stream_that_never_started():
+def test_report_replaces_a_stream_that_never_started():
     report = {"exitcode": 5, "summary": {"collected": 0}}
     result = result_of(5, stream="nonsense\n", json_report=json.dumps(report))
     assert (result.outcome, result.source) == ("no_tests", "json_report")
@@ -343,13 +343,13 @@ def test_facts_name_the_files_that_could_not_be_collected():
         (None, Ending.LOST, "sandbox was lost"),
     ],
 )
-def test_a_run_that_never_began_says_why(code, ending, said):
+def test_run_that_never_began_has_a_reason(code, ending, said):
     result = result_of(code, ending)
     assert result.outcome == "spawn"
     assert said in result.spawn_error
 
 
-def test_a_reporters_own_word_on_a_missing_pytest_comes_first():
+def test_reporter_message_about_missing_pytest_comes_first():
     spawn = stream_of([{"kind": "spawn", "error": "ModuleNotFoundError: pytest"}])
     assert result_of(96, stream=spawn).spawn_error == "ModuleNotFoundError: pytest"
 
@@ -388,7 +388,7 @@ def source(text="", **files):
     return session_of(ReportFiles(**files), text).source
 
 
-def test_the_most_trusted_source_that_says_anything_is_believed():
+def test_most_trusted_available_source_counts():
     everything = {"stream": STREAM, "json_report": REPORT, "junit": JUNIT}
     assert source(TEXT, **everything) == "stream"
     assert source(TEXT, json_report=REPORT, junit=JUNIT) == "json_report"
@@ -397,19 +397,13 @@ def test_the_most_trusted_source_that_says_anything_is_believed():
     assert source("nothing") == "exit_code"
 
 
-def test_a_broken_source_gives_way_to_the_next():
+def test_malformed_source_is_replaced_by_the_next():
     assert source(TEXT, stream="torn{", json_report="{", junit="<a") == "text"
     assert source(TEXT, stream=STREAM, json_report="{") == "stream"
     assert source(TEXT, json_report="{}", junit=JUNIT) == "junit"
 
 
-def test_a_stream_that_says_why_there_is_no_pytest_is_believed():
-    spawn = '{"n": 0, "kind": "spawn", "error": "no pytest"}\n'
-    session = session_of(ReportFiles(stream=spawn), TEXT)
-    assert (session.source, session.spawn_error) == ("stream", "no pytest")
-
-
-def test_the_report_is_handed_on_beside_the_stream():
+def test_report_is_stored_with_the_stream():
     session = session_of(ReportFiles(stream=STREAM, json_report=REPORT), "")
     assert session.json_report == json.loads(REPORT)
 
@@ -435,7 +429,7 @@ PASSED = STREAM + "".join(
 )
 
 
-def test_a_report_that_is_too_large_has_its_say_and_is_not_kept():
+def test_large_report_is_used_but_not_stored():
     for report in (reported("passed"), reported("failed")):
         files = ReportFiles(stream=PASSED, json_report=report)
         kept = session_of(files, "")
@@ -446,7 +440,7 @@ def test_a_report_that_is_too_large_has_its_say_and_is_not_kept():
     assert kept.phases != session_of(ReportFiles(stream=PASSED), "").phases
 
 
-def test_a_large_report_that_is_torn_has_no_say():
+def test_truncated_large_report_is_ignored():
     files = ReportFiles(stream=PASSED, json_report=reported("failed")[:-2])
     left_out = session_of(files, "", report_limit=10)
     assert left_out.phases == session_of(files, "").phases

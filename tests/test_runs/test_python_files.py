@@ -82,7 +82,7 @@ def test_a_pytest_table_of_pyproject_is_the_bases_again_and_the_rest_stays(edit)
     assert text.startswith(b'# what this is\n[project]\nname = "store"       # spaced\n')
 
 
-def test_a_table_that_the_base_has_not_is_taken_out_again():
+def test_table_missing_in_the_base_is_removed():
     before = b'[project]\nname = "shop"\n'
     after = before + b'[tool.pytest.ini_options]\naddopts = "-p evil"\n[tool.x]\ny = 1\n'
     text = restore_pytest_tables("pyproject.toml", before, after)
@@ -105,7 +105,7 @@ def test_a_file_that_is_new_or_gone_is_judged_by_its_tables_too():
     assert restore_pytest_tables("pyproject.toml", b"[project]\n", None) is None
 
 
-def test_true_is_not_one():
+def test_true_and_1_differ_in_toml():
     before, after = (b"[tool.pytest]\nxfail_strict = %s\n" % word for word in (b"true", b"1"))
     assert restore_pytest_tables("pyproject.toml", before, after) is not None
 
@@ -215,7 +215,7 @@ def own_sections(text: str) -> dict[str, dict[str, str]]:
     }
 
 
-def test_a_setup_cfg_that_is_no_text_may_configure_the_tests():
+def test_binary_setup_cfg_may_configure_the_tests():
     with pytest.raises(UnreadableTablesError):
         restore_pytest_tables("setup.cfg", SETUP, b"\xff[tool:pytest]")
 

@@ -1,21 +1,30 @@
 import io
 import json
 import tarfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import timedelta
 from pathlib import Path, PurePosixPath
 
 import pytest
 
-import agentbench.test_runs as package
 from agentbench.errors import SandboxError
+from agentbench.tasks.test_command import TestCommand
 from agentbench.test_runs import serialize_pytest_results
+from agentbench.test_runs.execution import execute_tests
+from agentbench.test_runs.python_runners import runner_of
 from agentbench.test_runs.report_files import (
     REPORT_LIMIT,
     STREAM_FILE,
+    ProgressCounter,
+    RunProgress,
+    follow_progress,
     read_files,
     read_report_files,
 )
+from agentbench.test_runs.runner import RunRequest
 from tests.fakes.local_sandbox import LocalSandbox
+from tests.patience import HANG_SECONDS
+from tests.test_runs.interpreters import NEWEST, requirements
 
 LIMITS = {STREAM_FILE: 1_000_000}
 
@@ -100,7 +109,7 @@ def test_of_two_files_of_one_name_the_first_counts(tmp_path):
 
 
 @pytest.mark.parametrize("kept", [0, 10, 600, 1024 + 100])
-def test_a_torn_stream_keeps_what_came_before(tmp_path, kept):
+def test_truncated_tar_keeps_earlier_files(tmp_path, kept):
     data = tar_of(("stream.jsonl", b"whole"), ("report.json", b"x" * 5000))[:kept]
     files = retrieved(tmp_path, data)
     assert files.stream == ("whole" if kept > 512 else None)
@@ -117,7 +126,7 @@ def test_too_many_members_end_the_reading(tmp_path):
     assert retrieved(tmp_path, data).stream is None
 
 
-def test_a_folder_that_is_missing_is_told_from_a_sandbox_that_is_lost(tmp_path):
+def test_missing_folder_differs_from_a_lost_sandbox(tmp_path):
     sandbox = LocalSandbox(tmp_path, Path("python"), ())
     missing = sandbox.results / "missing"
     assert read_report_files(sandbox, missing).stream is None
@@ -198,7 +207,7 @@ def test_the_shape_is_the_decision_records_and_more(tmp_path):
     ]
 
 
-def test_a_missing_torn_or_giant_report_is_no_error(tmp_path):
+def test_missing_truncated_or_huge_report_is_accepted(tmp_path):
     giant = tmp_path / "giant.json"
     with giant.open("wb") as file:
         file.truncate(REPORT_LIMIT + 1)
@@ -215,12 +224,81 @@ def test_a_negative_exit_code_is_a_signal(tmp_path):
     assert serialize_pytest_results(-11, path, "")["outcome"] == "crash"
 
 
-def test_odd_bytes_are_decoded_with_replacement(tmp_path):
-    path = tmp_path / "report.json"
-    path.write_bytes(b'{"exitcode": 5, "root": "\xff"}')
-    assert serialize_pytest_results(5, path, "")["json_report"]["root"] == "�"
+def lines(*records):
+    return "".join(f"{json.dumps(record)}\n" for record in records)
 
 
-def test_the_package_has_no_other_name():
-    assert package.__all__ == ["serialize_pytest_results"]
-    assert not hasattr(package, "deserialize")
+WAITING = """
+import pathlib, time, pytest
+
+@pytest.mark.parametrize("n", range(20))
+def test_n(n):
+    while n == 19 and not pathlib.Path("described").exists():
+        time.sleep(0.02)
+"""
+"""Goes on to its end once progress was told."""
+
+COLLECTED = {"kind": "collected", "ids": ["a", "b"]}
+
+
+def ended(node_id):
+    return {"kind": "phase", "id": node_id, "when": "teardown"}
+
+
+def test_progress_counts_each_test_once():
+    tally = ProgressCounter()
+    stream = lines(COLLECTED, ended("a"))
+    tally.read_lines(stream.splitlines(keepends=True))
+    tally.read_lines(stream.splitlines(keepends=True))
+    assert tally.progress == RunProgress(done=1, collected=2)
+    tally.read_lines((stream + lines(ended("a"), ended("b"))).splitlines(keepends=True))
+    assert tally.progress == RunProgress(done=2, collected=2)
+
+
+def test_incomplete_line_is_read_later():
+    tally = ProgressCounter()
+    stream = lines(COLLECTED, ended("a"))
+    tally.read_lines(stream[:-5].splitlines(keepends=True))
+    assert tally.progress == RunProgress(done=0, collected=2)
+    tally.read_lines(stream.splitlines(keepends=True))
+    assert tally.progress == RunProgress(done=1, collected=2)
+
+
+def test_forged_stream_does_not_exceed_its_counts():
+    tally = ProgressCounter()
+    stream = "[]\nnonsense\n" + lines({"kind": "collected", "ids": 7}, ended("x"))
+    tally.read_lines(stream.splitlines(keepends=True))
+    assert tally.progress == RunProgress(done=1, collected=1)
+
+
+def test_progress_is_reported_during_a_run(open_sandbox):
+    sandbox = open_sandbox({"test_m.py": WAITING}, *requirements(NEWEST))
+    limit = timedelta(seconds=HANG_SECONDS)
+    request = RunRequest(runner=runner_of(TestCommand(as_module=True)), timeout=limit)
+    described = []
+
+    def note(progress):
+        described.append(progress)
+        Path(sandbox.workspace, "described").touch()
+
+    run = execute_tests(sandbox, request, progress=note)
+    assert run.result.summary.passed == 20
+    assert described
+    assert all(progress.collected == 20 for progress in described)
+    done = [progress.done for progress in described]
+    assert done == sorted(done)
+
+
+def test_lost_sandbox_ends_the_progress(open_sandbox):
+    sandbox = open_sandbox({}, *requirements(NEWEST))
+    sandbox.lost = True
+    described = []
+    with follow_progress(sandbox, sandbox.results / "x", described.append), suppress(SandboxError):
+        sandbox.run(None)
+    assert described == []
+
+
+def test_no_sink_starts_no_thread(open_sandbox):
+    sandbox = open_sandbox({}, *requirements(NEWEST))
+    with follow_progress(sandbox, sandbox.results, None):
+        pass

@@ -94,12 +94,12 @@ def test_reporters_words_for_the_rest_are_read():
     assert session.spawn_error == "no pytest"
 
 
-def test_a_run_that_started_cannot_claim_that_it_did_not():
+def test_spawn_record_after_the_start_is_ignored():
     session = read_stream(lines(*WHOLE, {"kind": "spawn", "error": "no pytest"}))
     assert session.spawn_error is None
 
 
-def test_wrong_types_are_read_as_nothing():
+def test_wrong_types_count_as_missing():
     session = read_stream(
         lines(
             {"kind": "collected", "ids": 3},

@@ -366,7 +366,7 @@ def _version(python):
         if _version(python) >= _version(scenario.least)
     ],
 )
-def test_a_run_is_told_as_what_it_was(open_sandbox, scenario, python):
+def test_outcome_of_each_scenario_is_reported(open_sandbox, scenario, python):
     if find_python(python) is None:
         pytest.skip(f"no Python {python} on this machine")
     sandbox = open_sandbox(scenario.files, python=python)

@@ -1,10 +1,12 @@
 import json
 from dataclasses import replace
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import PurePosixPath
 
 import pytest
 
+from agentbench.core.untrusted_json import cut_middle
 from agentbench.mcp.pytest_tools import call_result
 from agentbench.scoring.evidence import (
     CaseOutcome,
@@ -15,13 +17,14 @@ from agentbench.scoring.evidence import (
     ReportSource,
     ReportTrust,
 )
-from agentbench.test_runs.model import CaseResult, PytestResult, PytestSummary
+from agentbench.test_runs.model import CaseResult, CollectionError, PytestResult, PytestSummary
 from agentbench.test_runs.runner import TestRun
 from agentbench.test_tools import answers
 from agentbench.test_tools.answers import (
     SIZE_LIMIT,
     answer_to_discovery,
     answer_to_run,
+    fit_to_limit,
     size_of,
 )
 from agentbench.test_tools.envelope import PathMask
@@ -72,14 +75,14 @@ def compact(run):
     return answer
 
 
-def test_what_fits_is_whole():
+def test_small_answer_is_complete():
     answer = compact(a_run(cases(20), text="20 passed", report={"tests": []}))
     assert answer["omitted"] == []
     assert len(answer["tests"]) == 20
     assert answer["text_output"] == "20 passed"
 
 
-def test_of_ten_thousand_passing_tests_the_report_and_the_ids_are_left_out_and_counted():
+def test_report_and_ids_of_many_passing_tests_are_omitted():
     run = a_run(cases(10_000), text="." * 10_000, report={"tests": [{"nodeid": "x"}] * 10_000})
     answer = compact(run)
     assert answer["omitted"] == ["json_report", "10000 passed tests"]
@@ -108,7 +111,7 @@ def test_of_thousands_of_failures_as_many_as_fit_are_shown():
     assert answer["omitted"][-1].endswith("of 5000 other tests")
 
 
-def test_everything_is_there_on_request():
+def test_full_detail_omits_nothing():
     run = a_run(cases(10_000), text="x" * 100_000, report={"tests": [1]})
     answer = answer_to_run(run, MASK, timeout_s=5, full=True)
     assert answer["omitted"] == []
@@ -134,7 +137,7 @@ def test_thousands_of_ids_are_cut_and_counted():
     assert shown > 200
 
 
-def test_what_was_discovered_is_called_so_unless_something_is_wrong():
+def test_discovery_is_discovered_unless_it_failed():
     run = a_run((), outcome=PytestOutcome.COLLECTION_ERROR)
     assert answer_to_discovery(run, MASK, timeout_s=5)["outcome"] == "collection_error"
     assert answer_to_discovery(a_run(()), MASK, timeout_s=5)["outcome"] == "discovered"
@@ -153,3 +156,92 @@ def test_an_error_that_is_no_run_has_every_field_of_the_envelope(answer, code):
     assert set(answer) == set(answer_to_run(a_run(()), MASK, timeout_s=5, full=True))
     assert "/usr" not in json.dumps(answer)
     assert call_result(answer).is_error
+
+
+def result_of(**fields):
+    return PytestResult(
+        exit_code=1,
+        summary=PytestSummary(),
+        outcome=PytestOutcome.FAILED,
+        source=ReportSource.STREAM,
+        **fields,
+    )
+
+
+def many_cases(count, outcome, text=None):
+    return tuple(
+        CaseResult(
+            node_id=NodeId(f"t.py::test_{number}"),
+            outcome=outcome,
+            duration=0.1,
+            message=text,
+            traceback=text,
+        )
+        for number in range(count)
+    )
+
+
+def sized(limit, result):
+    return fit_to_limit(result, limit, lambda form: len(form.model_dump_json()) <= limit)
+
+
+def test_fitting_result_is_unchanged():
+    result = result_of(tests=many_cases(3, CaseOutcome.PASSED), json_report={"tests": []})
+    assert sized(10_000, result) is result
+
+
+def test_least_informative_parts_are_omitted_first():
+    result = result_of(
+        tests=(
+            *many_cases(50, CaseOutcome.PASSED),
+            *many_cases(50, CaseOutcome.SKIPPED, "why " * 20),
+            *many_cases(50, CaseOutcome.FAILED, "E " * 2_000),
+        ),
+        json_report={"tests": [{}] * 50},
+        text_output="x" * 50_000,
+    )
+    seen = []
+    full = len(result.model_dump_json())
+    for limit in (full, full - 100, full - 5_000, full - 30_000, full - 65_000, 100_000, 20_000):
+        form = sized(limit, result)
+        assert len(form.model_dump_json()) <= limit
+        seen.append(form.omitted)
+    report, passed = "json_report", "50 passed tests"
+    middle, quiet = "the middle of text_output", "50 skipped, xfailed and xpassed tests"
+    assert seen[0] == ()
+    assert all(len(less) <= len(more) for less, more in pairwise(seen))
+    assert seen[-1][:4] == (report, passed, middle, quiet)
+    assert seen[-1][4] == "the middle of long messages and tracebacks"
+    assert seen[-1][5].endswith("of 50 other tests")
+
+
+def test_collection_errors_are_counted_too():
+    errors = tuple(
+        CollectionError(file=f"{number}.py", message="m" * 500, traceback="t" * 500)
+        for number in range(200)
+    )
+    form = sized(20_000, result_of(collection_errors=errors))
+    assert 0 < len(form.collection_errors) < 200
+    assert form.omitted[-1].endswith("of 200 collection errors")
+
+
+def test_oversized_result_is_as_small_as_possible():
+    form = fit_to_limit(
+        result_of(tests=many_cases(9, CaseOutcome.FAILED, "E" * 99)), 10, lambda _: False
+    )
+    assert len(form.tests) == 1
+
+
+def test_version_above_the_lower_bound_is_not_rendered():
+    tried = []
+    fit_to_limit(
+        result_of(tests=many_cases(1_000, CaseOutcome.PASSED)),
+        1_000,
+        lambda form: tried.append(len(form.tests)) or True,
+    )
+    assert tried == [0]
+
+
+def test_a_cut_names_what_is_missing():
+    assert cut_middle("abc", 3) == "abc"
+    assert cut_middle("a" * 10 + "b" * 10, 6) == "aaa\n[... 14 characters left out ...]\nbbb"

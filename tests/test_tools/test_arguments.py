@@ -19,7 +19,7 @@ def faults_of(model, given):
     return caught.value.faults
 
 
-def test_every_fault_is_told_at_once():
+def test_all_faults_are_reported_at_once():
     faults = faults_of(
         ExecuteArguments, {"timeout_s": 0, "detail": "more", "bogus": 1, "keyword": 3}
     )
@@ -37,7 +37,7 @@ def test_thousands_of_faults_are_counted():
     assert faults[-1] == "and 980 more faults"
 
 
-def test_nothing_given_and_null_are_the_defaults():
+def test_missing_and_null_arguments_are_defaults():
     assert read_arguments(ExecuteArguments, None) == ExecuteArguments()
     null = dict.fromkeys(ExecuteArguments.model_fields)
     assert read_arguments(ExecuteArguments, null) == ExecuteArguments()
@@ -58,7 +58,7 @@ def test_other_deadlines_are_refused(given):
 
 
 @pytest.mark.parametrize("text", ["-p evil", "--", "@file"])
-def test_nothing_that_pytest_takes_for_an_option_gets_through(text):
+def test_options_in_arguments_are_refused(text):
     for name in ("paths", "node_ids"):
         assert faults_of(ExecuteArguments, {name: ["ok", text]})[0].startswith(f"{name}[1]: starts")
     for name in ("keyword", "markers"):
@@ -71,7 +71,7 @@ def test_invisible_characters_are_refused_and_not_repeated(character):
     assert fault == "paths[0]: has a control, format or other invisible character"
 
 
-def test_names_that_a_caller_made_up_are_escaped_and_cut():
+def test_unknown_names_are_escaped_and_shortened():
     assert escaped_name("\x1b[31m\u202e") == r"'\x1b[31m\u202e'"
     (fault,) = faults_of(ExecuteArguments, {"x" * 10_000: 1})
     assert len(fault) < 120
@@ -97,7 +97,7 @@ def test_an_optional_argument_has_one_type_and_no_default():
     }
 
 
-def test_what_is_required_is_said_and_the_class_speaks_to_its_reader_alone():
+def test_schema_has_required_arguments_and_no_class_docstring():
     schema = input_schema(_Own)
     assert schema["required"] == ["word"]
     assert schema["additionalProperties"] is False

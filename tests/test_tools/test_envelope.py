@@ -6,7 +6,6 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from agentbench.scoring.evidence import (
     CommandResult,
@@ -19,7 +18,6 @@ from agentbench.test_runs.model import PytestResult, PytestSummary
 from agentbench.test_runs.runner import TestRun
 from agentbench.test_tools.answers import answer_to_error, invalid_arguments
 from agentbench.test_tools.envelope import (
-    ERROR_OF_OUTCOME,
     HIDDEN,
     SERIALIZED_FIELDS,
     PathMask,
@@ -51,7 +49,7 @@ MASK = PathMask(PurePosixPath("/srv/proj"), known=["/home/Jane Doe"])
         ("/opt/v/lib/python3.12/site-packages/a/b.py", f"{HIDDEN}/site-packages/a/b.py"),
     ],
 )
-def test_paths_of_the_project_become_relative_and_others_go(text, shown):
+def test_project_paths_become_relative_and_others_are_masked(text, shown):
     assert MASK.text(text) == shown
 
 
@@ -67,17 +65,17 @@ def test_paths_of_the_project_become_relative_and_others_go(text, shown):
         "s3://bucket/home/x",
     ],
 )
-def test_what_is_no_path_of_this_machine_stays(text):
+def test_other_texts_are_not_masked(text):
     assert MASK.text(text) == text
 
 
 @given(st.lists(st.sampled_from(["/etc", "/srv/proj", "/x", " ", ":", "'", "..", "a", "\n", "//"])))
-def test_no_path_under_a_system_folder_is_left_whatever_stands_around_it(parts):
+def test_path_below_a_system_folder_is_masked_in_any_text(parts):
     shown = MASK.text("".join(parts) + " /etc/shadow")
     assert "/etc/shadow" not in shown
 
 
-def test_masking_twice_is_masking_once():
+def test_masking_is_idempotent():
     text = "/srv/proj/a.py /etc/x/y ../../usr/z /usr/lib/python3.11/site-packages/q/r.py"
     assert MASK.text(MASK.text(text)) == MASK.text(text)
 
@@ -91,7 +89,7 @@ def test_a_value_is_masked_throughout_but_for_the_ids_of_tests():
     }
 
 
-def test_folders_of_this_machine_that_are_not_usual_can_be_told():
+def test_unusual_top_folders_can_be_given():
     mask = PathMask(PurePosixPath("/x/proj"), tops=["vault"])
     assert mask.text("/vault/secret/file and /x/other/file") == f"{HIDDEN} and {HIDDEN}"
     assert MASK.text("/vault/secret/file") == "/vault/secret/file"
@@ -105,11 +103,6 @@ def test_every_field_that_the_serializer_shows_is_in_the_envelope():
 def test_every_outcome_of_a_run_is_an_outcome_of_the_envelope():
     for outcome in PytestOutcome:
         PytestAnswer(status="success", outcome=outcome.value, message="")
-
-
-def test_an_outcome_that_is_not_in_the_table_is_refused():
-    with pytest.raises(ValidationError):
-        PytestAnswer(status="success", outcome="fine", message="")
 
 
 @pytest.mark.parametrize(
@@ -186,18 +179,8 @@ def message(outcome, *, detail=None, spawn_error=None, summary=None, **command):
         ("no_tests", {}, "no tests in 0.00 s"),
     ],
 )
-def test_an_outcome_is_told_in_the_words_of_the_table(outcome, known, words):
+def test_message_of_each_outcome(outcome, known, words):
     assert message(PytestOutcome(outcome), **known) == words
-
-
-def test_failing_tests_broken_files_and_no_tests_are_no_errors():
-    fine = {
-        PytestOutcome.PASSED,
-        PytestOutcome.FAILED,
-        PytestOutcome.NO_TESTS,
-        PytestOutcome.COLLECTION_ERROR,
-    }
-    assert set(PytestOutcome) - set(ERROR_OF_OUTCOME) == fine
 
 
 def test_a_command_that_exited_was_ended_by_no_signal():

@@ -19,7 +19,7 @@ from agentbench.integrity.protection import JudgedChange
 from agentbench.models.interface import ModelTraffic
 from agentbench.sandbox.interface import Promise, SandboxProvider
 from agentbench.sandbox.python_stacks import installers_of, python_of_base_image
-from agentbench.sandbox.runtimes import promises_of
+from agentbench.sandbox.registry import promises_of
 from agentbench.scoring.classification import exception_fact
 from agentbench.scoring.evidence import CommandResult, Evidence, StageResult
 from agentbench.scoring.steps import StepEvidence

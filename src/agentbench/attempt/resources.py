@@ -17,7 +17,7 @@ from agentbench.attempt.task_image import resolve_image
 from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.core.display_text import secrets_in
 from agentbench.models.interface import ModelGateway, ModelTraffic
-from agentbench.sandbox.interface import ImageId, SandboxProvider, SharesContainers
+from agentbench.sandbox.interface import EngineProvider, ImageId, SandboxProvider
 from agentbench.tasks.mirror import CLONE_TIMEOUT, Mirrors
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
@@ -121,7 +121,7 @@ class RunResources:
 
     def sharing_containers(self) -> "RunResources":
         """The resources of parallel attempts; a single one leaves processors for containers."""
-        if not isinstance(self.provider, SharesContainers):
+        if not isinstance(self.provider, EngineProvider):
             return self
         return replace(self, provider=self.provider.sharing_containers(self.background))
 

@@ -16,10 +16,10 @@ from agentbench.attempt.preparation_cache import PreparationCache, PreparedTask,
 from agentbench.core.checksums import ChecksummedDocument
 from agentbench.errors import SandboxError, UsageError
 from agentbench.sandbox.interface import (
+    EngineProvider,
     ImageId,
     Limits,
     SandboxProvider,
-    SharesSnapshots,
     SnapshotId,
 )
 from agentbench.scoring.evidence import StageResult
@@ -48,7 +48,7 @@ class SharedPreparations:
         Raises:
             UsageError: snapshots of this sandbox cannot be shared.
         """
-        if not isinstance(provider, SharesSnapshots):
+        if not isinstance(provider, EngineProvider):
             raise UsageError(
                 f"--registry: preparations of the {provider.name} sandbox cannot be shared; use "
                 "--sandbox docker"
@@ -56,7 +56,7 @@ class SharedPreparations:
         self._registry = registry
         self._cache = cache
         self._provider = provider
-        self._shares: SharesSnapshots = provider
+        self._shares: EngineProvider = provider
         self._lock = Lock()
         self._failed = False
 

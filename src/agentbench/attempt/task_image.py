@@ -11,12 +11,11 @@ from agentbench.sandbox.egress.plan import check_networks
 from agentbench.sandbox.interface import (
     EngineProvider,
     ImageId,
-    RunsServices,
     SandboxProvider,
     Services,
 )
 from agentbench.sandbox.python_stacks import CHOSEN_PYTHONS, DEFAULT_PYTHON
-from agentbench.sandbox.runtimes import check_runtime
+from agentbench.sandbox.registry import check_runtime
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 
@@ -86,7 +85,7 @@ def resolve_image(task: Task, provider: SandboxProvider) -> ImageId:
     check_services(task, provider)
     environment, services = task.environment, services_of(task)
     image: str | None = environment.image
-    if services is not None and isinstance(provider, RunsServices):
+    if services is not None and isinstance(provider, EngineProvider):
         image = provider.prepare_services(services) if image is None else image
     dockerfile = environment.dockerfile
     return provider.resolve_image(
@@ -113,7 +112,7 @@ def check_services(task: Task, provider: SandboxProvider) -> None:
         what = f"{task.folder}: {provider.name} keeps no sandbox running from step to step"
         raise UnavailableError(f"{what}: use a container engine, --sandbox docker")
     if services is not None:
-        if not isinstance(provider, RunsServices):
+        if not isinstance(provider, EngineProvider):
             raise services.refusal_of(provider.name)
         provider.check_services()
 

@@ -20,25 +20,28 @@ class AccessPolicy:
 
     @property
     def cookie(self) -> str:
-        """The cookie's name, with the port, since ports of one host share cookies."""
+        # Ports of one host share cookies.
         return f"agentbench_view_{self.port}"
 
     def allows_host(self, host: str) -> bool:
-        """Whether a request's Host is allowed; a wrong one reveals DNS rebinding.
-
-        A server on all addresses has all of this machine's names; numbers cannot be rebound.
-        """
-        name = _host_name(host)
+        """Whether a request's Host is allowed; a wrong one reveals DNS rebinding."""
+        try:
+            name = (urlsplit(f"//{host}").hostname or "").lower() if "@" not in host else ""
+        except ValueError:
+            return False
         if name in _LOOPBACK or name == self.host.lower():
             return True
         own = _ip_address(self.host)
         if own is None or not own.is_unspecified:
             return False
+        # A server on all addresses has all of this machine's names; numbers cannot be rebound.
         return _ip_address(name) is not None or name == socket.gethostname().lower()
 
     def accepts_token(self, token: str) -> bool:
-        """Whether a token is right, compared in constant time."""
+        """Whether a token is right."""
         assert self.token is not None
+        # In constant time: a comparison that stops at the first wrong byte reveals the token bit by
+        # bit.
         return hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
 
@@ -52,13 +55,6 @@ def is_loopback(host: str) -> bool:
     """Whether only this machine reaches a server at this host."""
     address = _ip_address(host)
     return host.lower() == "localhost" or (address is not None and address.is_loopback)
-
-
-def _host_name(host: str) -> str:
-    try:
-        return (urlsplit(f"//{host}").hostname or "").lower() if "@" not in host else ""
-    except ValueError:
-        return ""
 
 
 def _ip_address(text: str) -> IPv4Address | IPv6Address | None:

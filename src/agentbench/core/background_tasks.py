@@ -33,9 +33,18 @@ class BackgroundTasks:
 
     def remove(self, removal: Callable[[], object]) -> None:
         """Remove something in the background; a failure is logged and affects no attempt."""
+
+        def remove() -> None:
+            try:
+                removal()
+            except (SandboxError, OSError) as fault:
+                _LOG.warning("a sandbox is left behind (%s); the next start removes it", fault)
+            finally:
+                self._slots.release()
+
         self._slots.acquire()
         try:
-            self.submit(lambda: self._remove(removal))
+            self.submit(remove)
         except BaseException:
             self._slots.release()
             raise
@@ -54,11 +63,3 @@ class BackgroundTasks:
             if pool is None:
                 return
             pool.shutdown()
-
-    def _remove(self, removal: Callable[[], object]) -> None:
-        try:
-            removal()
-        except (SandboxError, OSError) as fault:
-            _LOG.warning("a sandbox is left behind (%s); the next start removes it", fault)
-        finally:
-            self._slots.release()

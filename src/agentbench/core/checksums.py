@@ -9,7 +9,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Set
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
@@ -40,9 +40,10 @@ _FIELD_SCHEMA = {
 }
 _CHUNK = 1 << 20
 _DIGEST_BYTES = 32
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-_verified: set[tuple[Path, str]] = set()  # by this process; only agentbench changes cached trees
-_verifying = Lock()  # a second thread waits for the first one's result
+# Only agentbench changes cached trees, so each process reads a tree once. A second thread waits for
+# the first one's result instead of reading the same files.
+_verified: set[tuple[Path, str]] = set()
+_verifying = Lock()
 
 
 class ChecksummedDocument(Schema):
@@ -68,18 +69,15 @@ class ChecksummedDocument(Schema):
             ValidationError: the document is damaged or does not fit the schema.
         """
         content = json_data.encode() if isinstance(json_data, str) else bytes(json_data)
-        return super().model_validate_json(cls._without_checksum(content), **options)
-
-    @classmethod
-    def _without_checksum(cls, content: bytes) -> bytes:
-        """The document without its checksum, which matches."""
         found = _CHECKSUM.search(content, max(0, len(content) - _MAX_CHECKSUM_BYTES))
         if found is None:
+            # Files from before there were checksums have none. A checksum in another form is not
+            # taken for "none": an editor that reformats a file would switch the check off.
             tail = max(0, len(content) - 2 * _MAX_CHECKSUM_BYTES)
             if _REFORMATTED_CHECKSUM.search(content, tail):
                 what = "is not written the way agentbench writes it: damaged, or reformatted"
                 raise cls._validation_error("digest_form", what)
-            return content
+            return super().model_validate_json(content, **options)
         says = found["digest"].decode()
         head = content[: found.start()]
         is_now = hashlib.sha256(head).hexdigest()
@@ -89,7 +87,8 @@ class ChecksummedDocument(Schema):
                 f"says sha256:{says[:_DIGITS_IN_MESSAGE]}…, but the content has sha256:"
                 f"{is_now[:_DIGITS_IN_MESSAGE]}…: the file was damaged or changed",
             )
-        return head.rstrip().removesuffix(b",") + b"}"
+        document = head.rstrip().removesuffix(b",") + b"}"
+        return super().model_validate_json(document, **options)
 
     @classmethod
     def _validation_error(cls, kind: LiteralString, what: str) -> ValidationError:
@@ -101,7 +100,6 @@ class ChecksummedDocument(Schema):
     def __get_pydantic_json_schema__(
         cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """The JSON schema of the written document, checksum included."""
         schema = handler.resolve_ref_schema(handler(core_schema))
         schema["properties"]["digest"] = dict(_FIELD_SCHEMA)
         return schema
@@ -151,62 +149,27 @@ def sources_checksum(*folders: Path) -> str:
     return digest.hexdigest()
 
 
-def is_undamaged(
-    root: Path, seal: str, *, without: Set[str] = frozenset(), memo: Path | None = None
-) -> bool:
+def is_undamaged(root: Path, seal: str, *, without: Set[str] = frozenset()) -> bool:
     """Whether a folder still has a checksum; each process checks once and remembers.
 
     Args:
         root: The folder.
         seal: Its checksum.
         without: Names directly in the folder that are left out.
-        memo: An existing file in which processes note the state that they have read. While the
-            machine is up, files are read again only if times or inodes have changed.
     """
     with _verifying:
         if (root, seal) in _verified:
             return True
         try:
-            state = None if memo is None else _state_of_entries(root, seal, without)
-            known = state is not None and memo is not None and memo.read_bytes() == state
-            whole = known or tree_checksum(root, without=without) == seal
+            whole = tree_checksum(root, without=without) == seal
         except OSError:
             return False
         if whole:
             _verified.add((root, seal))
-            if state is not None and memo is not None and not known:
-                with suppress(OSError):
-                    memo.write_bytes(state)
         return whole
 
 
-def _state_of_entries(root: Path, seal: str, without: Set[str]) -> bytes | None:
-    """A digest of every entry's inode and times, valid until the machine restarts; None: unknown.
-
-    No content changes without them, except by a fault of the disk or of the machine.
-    """
-    digest = hashlib.blake2b(seal.encode(), digest_size=_DIGEST_BYTES)
-    try:
-        digest.update(_BOOT_ID.read_bytes())
-        folders = [str(root)]
-        while folders:
-            with os.scandir(folders.pop()) as found:
-                entries = sorted(found, key=attrgetter("name"))
-            for entry in entries:
-                if entry.name in without:
-                    continue
-                facts = entry.stat(follow_symlinks=False)
-                numbers = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mode)
-                times = (facts.st_mtime_ns, facts.st_ctime_ns)
-                digest.update(b"%b\0%d %d %d %o " % (os.fsencode(entry.name), *numbers))
-                digest.update(b"%d %d\n" % times)
-                if stat.S_ISDIR(facts.st_mode):
-                    folders.append(entry.path)
-    except OSError:  # a folder is not readable, or too deep for a path
-        return None
-    return digest.hexdigest().encode()
-
-
+# Each entry is opened relative to its open folder: no name can be replaced by a link meanwhile.
 def _add_folder(digest: hashlib.blake2b, folder: int, prefix: bytes, without: Set[str]) -> None:
     with os.scandir(folder) as entries:
         included = (entry for entry in entries if entry.name not in without)
@@ -230,7 +193,8 @@ def _add_folder(digest: hashlib.blake2b, folder: int, prefix: bytes, without: Se
 
 @contextmanager
 def _open_unlocked(name: str, flags: int, folder: int | None) -> Iterator[int]:
-    """Open an entry; if its permissions forbid this, they are changed for the moment."""
+    # A cached tree contains what tests and installers made, also folders without permissions. Its
+    # mode is part of the checksum, so it is restored.
     flags |= os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         descriptor = os.open(name, flags, dir_fd=folder)

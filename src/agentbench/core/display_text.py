@@ -12,6 +12,8 @@ from urllib.parse import quote
 
 # A terminal command without an end counts as text; otherwise it would hide the rest.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)?")
+# Cc: control; Cf: format (bidirectional overrides); Cs: lone surrogates; Zl, Zp: line ends.
+_CONTROL = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 REMOVED = b"[removed]"
 _MIN_LENGTH = 8  # characters; a key such as `none` of a local server is no secret
 _PACKED = re.compile(rb"H4sI[A-Za-z0-9+/_-]{12,}={0,2}")  # gzip, in base64
@@ -29,7 +31,9 @@ def printable(text: str, *, limit: int | None = None, newlines: bool = False) ->
         return text  # the usual case
     allowed = {"\n", "\t"} if newlines else set()
     visible_text = "".join(
-        char if char in allowed or not _is_control(char) else f"\\u{ord(char):04x}"
+        char
+        if char in allowed or unicodedata.category(char) not in _CONTROL
+        else f"\\u{ord(char):04x}"
         for char in _ESCAPES.sub("", text)
     )
     if limit is not None and len(visible_text) > limit:
@@ -51,11 +55,6 @@ def list_with_more(names: Sequence[str], most: int) -> str:
     """The first names, and how many more there are: `a, b and 7 more`."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
-
-
-def _is_control(char: str) -> bool:
-    # Cc: control; Cf: format (bidirectional overrides); Cs: lone surrogates; Zl, Zp: line ends.
-    return unicodedata.category(char) in {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 def secrets_in(environ: Mapping[str, str]) -> frozenset[str]:
@@ -87,7 +86,14 @@ class Redactor:
         return self.data(text.encode("utf-8", "surrogatepass")).decode("utf-8", "replace")
 
     def _redact_packed(self, found: re.Match[bytes]) -> bytes:
-        inside = _unpacked(found.group())
+        data = found.group().rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
+        # The text around it may have added one character, which no base64 ends with.
+        data = data[: len(data) - len(data) % 4] if len(data) % 4 == 1 else data
+        inside = b""
+        with suppress(ValueError, zlib.error):
+            raw = base64.b64decode(data + b"=" * (-len(data) % 4))
+            unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+            inside = unpacking.decompress(raw, _UNPACKED_LIMIT)
         return REMOVED if any(form in inside for form in self._encoded) else found.group()
 
 
@@ -98,9 +104,11 @@ def _encodings(secret: str) -> Iterator[bytes]:
         yield from _escaped(text)
         yield from (data.hex().encode(), data.hex().upper().encode())
     data = secret.encode()
+    # In base64, a secret inside a longer text has one of three forms, by its distance from the
+    # start.
     for before in range(3):
         coded = base64.b64encode(b"\0" * before + data).rstrip(b"=")
-        start = -(-before * 4 // 3)  # the encoding of these depends on earlier bytes
+        start = -(-before * 4 // 3)  # the characters before depend on other bytes, too
         end = len(coded) if (before + len(data)) % 3 == 0 else len(coded) - 1
         inner = coded[start:end]
         yield from (inner, inner.translate(bytes.maketrans(b"+/", b"-_")))
@@ -109,7 +117,7 @@ def _encodings(secret: str) -> Iterator[bytes]:
 
 
 def _escaped(text: str) -> Iterator[bytes]:
-    """The forms of a text in URLs, in JSON of several writers, and in HTML."""
+    # The forms of a text in URLs, in JSON of several writers, and in HTML.
     for url in (quote(text, safe=""), quote(text), quote(text, safe="").replace("%20", "+")):
         yield from (url.encode(), re.sub(r"%..", lambda f: f.group().lower(), url).encode())
     plain = json.dumps(text)[1:-1]
@@ -117,15 +125,6 @@ def _escaped(text: str) -> Iterator[bytes]:
     for each in (plain, plain.replace("/", "\\/"), no_html):
         yield from (each.encode(), json.dumps(each)[1:-1].encode())
     yield text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").encode()
-
-
-def _unpacked(packed: bytes) -> bytes:
-    data = packed.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
-    data = data[: len(data) - len(data) % 4] if len(data) % 4 == 1 else data
-    with suppress(ValueError, zlib.error):
-        raw = base64.b64decode(data + b"=" * (-len(data) % 4))
-        return zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(raw, _UNPACKED_LIMIT)
-    return b""
 
 
 def without_credentials(text: str) -> str:

@@ -25,18 +25,17 @@ _REPOSITORY = Path(__file__).parents[3]
 
 
 def install_command(*extras: str) -> str:
-    """The shell command that installs extras of the installed distribution.
-
-    It names the folder, file or repository that the distribution was installed from, as PEP 610
-    records it. It names the package index only if the distribution came from there: as long as an
-    index does not have our name, anyone could take it.
-    """
-    origin = _install_origin()
-    chosen = f"[{','.join(extras)}]" if extras else ""
-    return f"{_pip()} install {_requirement(chosen, origin)}"
+    """The shell command that installs extras of the installed distribution."""
+    found = shutil.which("pip")
+    is_ours = found is not None and Path(found).parent == Path(sys.executable).parent
+    pip = "pip" if is_ours else f"{shlex.quote(sys.executable)} -m pip"
+    names = f"[{','.join(extras)}]" if extras else ""
+    return f"{pip} install {_requirement(names, _install_origin())}"
 
 
 def _requirement(extras: str, origin: "DirectUrl | None") -> str:
+    # The package index is named only if the distribution came from there: as long as an index does
+    # not have our name, anyone could take it.
     if origin is None:
         return _shell_quoted(f"{DISTRIBUTION}{extras}")
     if origin.vcs_info is not None:
@@ -51,7 +50,7 @@ def _requirement(extras: str, origin: "DirectUrl | None") -> str:
 
 
 def _install_origin() -> "DirectUrl | None":
-    """Where the distribution was installed from; None: from a package index."""
+    # As PEP 610 records it; None: from a package index.
     from packaging.direct_url import DirectUrl, DirectUrlValidationError, DirInfo
 
     try:
@@ -62,14 +61,6 @@ def _install_origin() -> "DirectUrl | None":
         return DirectUrl.from_dict(json.loads(text)) if text else None
     except (ValueError, DirectUrlValidationError):
         return None
-
-
-def _pip() -> str:
-    """The shell command for the running Python's pip."""
-    found = shutil.which("pip")
-    if found is not None and Path(found).parent == Path(sys.executable).parent:
-        return "pip"
-    return f"{shlex.quote(sys.executable)} -m pip"
 
 
 def _shell_quoted(text: str) -> str:

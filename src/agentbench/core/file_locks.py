@@ -1,9 +1,11 @@
 """File locks between threads and processes: exclusive ones, and shared ones on cache entries.
 
 A shared lock marks a cache entry as in use, so that nothing removes it meanwhile. The system
-releases the locks of a dead process. The module uses `flock` directly, since the filelock package
-imports asyncio and sqlite, which would add a tenth of a second to the start of every command.
+releases the locks of a dead process.
 """
+
+# The package filelock would do, but it imports asyncio and sqlite: a tenth of a second at the start
+# of every command.
 
 import fcntl
 import os
@@ -11,13 +13,11 @@ import tempfile
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Condition
 
 _SHARED_FOLDERS = ("/run/lock", "/tmp")
-_POLL_SECONDS = 0.02  # seconds between two tries, for locks of other processes
-_RELEASED = Condition()  # a lock of this process
+_POLL_SECONDS = 0.02  # between two attempts to lock, since flock has no time limit
 
 
 class LockHeldError(TimeoutError):
@@ -48,8 +48,10 @@ class FileLock:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
                 _lock_until(descriptor, self._mode, deadline)
-                if self._is_current_file(descriptor):
-                    self._descriptor = descriptor
+                # A lock on a file that was removed or replaced meanwhile protects nothing.
+                with suppress(FileNotFoundError):
+                    if os.path.samestat(os.fstat(descriptor), self._path.stat()):
+                        self._descriptor = descriptor
             except BlockingIOError:
                 raise LockHeldError(f"{self._path}: held by another process") from None
             finally:
@@ -60,26 +62,16 @@ class FileLock:
         """Release the lock; the file stays."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
-            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a process that is just forked has it, too
+            # To close it is not enough: a process that was forked just now has the descriptor, too.
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
-            with _RELEASED:
-                _RELEASED.notify_all()
 
     def __enter__(self) -> "FileLock":
-        """Acquire the lock without a time limit."""
         self.acquire()
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Release the lock."""
         self.release()
-
-    def _is_current_file(self, descriptor: int) -> bool:
-        """Whether the locked file is still the one at the path, and was not replaced."""
-        try:
-            return os.path.samestat(os.fstat(descriptor), self._path.stat())
-        except FileNotFoundError:
-            return False
 
 
 def machine_lock(name: str, *, shared: bool = False) -> FileLock:
@@ -88,8 +80,9 @@ def machine_lock(name: str, *, shared: bool = False) -> FileLock:
     Raises:
         OSError: the folder of the locks cannot be created, or belongs to another user.
     """
-    places = (place for place in _SHARED_FOLDERS if os.access(place, os.W_OK))
-    folder = Path(next(places, tempfile.gettempdir()), f"agentbench-locks-{os.getuid()}")
+    # Not in the cache folder: processes with different cache folders must meet at the same lock.
+    usable = (folder for folder in _SHARED_FOLDERS if os.access(folder, os.W_OK))
+    folder = Path(next(usable, tempfile.gettempdir()), f"agentbench-locks-{os.getuid()}")
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.getuid():
         raise PermissionError(f"{folder}: belongs to another user, who has to remove it")
@@ -97,21 +90,19 @@ def machine_lock(name: str, *, shared: bool = False) -> FileLock:
 
 
 def _lock_until(descriptor: int, mode: int, deadline: float | None) -> None:
-    """Lock an open file; BlockingIOError at the deadline."""
     if deadline is None:
         fcntl.flock(descriptor, mode)
         return
-    with _RELEASED:
-        while True:
-            try:
-                fcntl.flock(descriptor, mode | fcntl.LOCK_NB)
-            except BlockingIOError:
-                remaining = deadline - time.monotonic()
-                if remaining <= 0:
-                    raise
-                _RELEASED.wait(min(remaining, _POLL_SECONDS))
-            else:
-                return
+    while True:
+        try:
+            fcntl.flock(descriptor, mode | fcntl.LOCK_NB)
+        except BlockingIOError:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                raise
+            time.sleep(min(remaining, _POLL_SECONDS))
+        else:
+            return
 
 
 class SharedLock:
@@ -139,7 +130,13 @@ def removal_lock(entry: Path) -> Iterator[bool]:
         return
     descriptor = _open_users_file(entry)
     try:
-        yield _has_no_users(descriptor)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            is_unused = False
+        else:
+            is_unused = True
+        yield is_unused
     finally:
         os.close(descriptor)
         lock.release()
@@ -152,11 +149,3 @@ def users_file(entry: Path) -> Path:
 
 def _open_users_file(entry: Path) -> int:
     return os.open(users_file(entry), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-
-
-def _has_no_users(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -40,7 +40,9 @@ def write_atomically(path: Path, content: bytes, *, durable: bool = False) -> No
     try:
         with scratch.open("xb") as target:
             target.write(content)
-            if durable:  # or a power cut could leave an empty file of that name
+            if durable:
+                # Otherwise a power cut could leave an empty file of that name: some file systems
+                # write the new name before the content.
                 target.flush()
                 os.fsync(target.fileno())
         scratch.replace(path)
@@ -56,7 +58,8 @@ def sync_folder(folder: Path) -> None:
     """Make the names in a folder survive a power cut, if its file system supports that."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        with suppress(OSError):  # some network file systems refuse it
+        # Some network file systems refuse it.
+        with suppress(OSError):
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
@@ -105,6 +108,8 @@ def owned_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
     try:
         with own_folder(folder):
             yield folder
+            # The owner file goes last: if this process is killed now, others see that its owner is
+            # dead.
             for path in folder.iterdir():
                 if path.name != OWNER:
                     if path.is_dir() and not path.is_symlink():
@@ -124,7 +129,8 @@ def own_folder(folder: Path) -> Iterator[None]:
         lock.write(f"{os.getpid()}\n")
         lock.flush()
         fcntl.flock(lock, fcntl.LOCK_EX)
-        fresh.rename(folder / OWNER)  # so that it is locked as soon as it exists
+        # Renamed only now, so that it is locked as soon as it exists.
+        fresh.rename(folder / OWNER)
         yield
 
 
@@ -141,7 +147,8 @@ def is_owned(folder: Path) -> bool:
         except OSError:
             return False
     except OSError:
-        return True  # another user's folder, which only that user can check
+        # Another user's folder, which only that user can check.
+        return True
     return False
 
 

@@ -11,7 +11,8 @@ from pydantic import AfterValidator, Discriminator, Field, Tag
 IpAddress = IPv4Address | IPv6Address
 
 _LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
-_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")  # for libc, this last label makes an address
+# For libc, a last label of this form makes an address of the whole name: 2130706433 is 127.0.0.1.
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _LONGEST_NAME = 253  # characters
 _KINDS = "a host name, *.NAME, an IP address or a range of addresses, without URL, port or path"
 
@@ -49,7 +50,6 @@ def _host_name(text: str) -> str:
 
 
 def _allowed_host(text: str) -> str:
-    """An entry of a list of hosts in its usual form."""
     name = text.strip()
     try:
         if "/" in name:
@@ -67,14 +67,12 @@ def _kind_of(value: object) -> str | None:
     return "hosts" if isinstance(value, (list, tuple)) else None
 
 
-def _listed(hosts: tuple[str, ...]) -> "tuple[str, ...] | bool":
-    return hosts or False
-
-
 AllowedHost = Annotated[str, AfterValidator(_allowed_host)]
 Network = Annotated[
     Annotated[bool, Field(strict=True), Tag("switch")]
-    | Annotated[tuple[AllowedHost, ...], AfterValidator(_listed), Tag("hosts")],
+    | Annotated[
+        tuple[AllowedHost, ...], AfterValidator(lambda found: found or False), Tag("hosts")
+    ],
     Discriminator(
         _kind_of,
         custom_error_type="network",

@@ -47,6 +47,7 @@ _MESSAGES: Mapping[str, str] = MappingProxyType(
 class Schema(BaseModel):
     """A value that is written to disk or sent over a network."""
 
+    # Without `defer_build`, each import of a module with schemas builds all their validators.
     model_config = ConfigDict(
         frozen=True, extra="forbid", ser_json_timedelta="float", defer_build=True
     )
@@ -57,14 +58,21 @@ class Schema(BaseModel):
         indent: int | None = None,
         **options: Any,  # noqa: ANN401 - whatever pydantic takes
     ) -> str:
-        """The value as JSON in which every control character is escaped, so that `cat` is safe."""
+        """The value as JSON in which every control character is escaped."""
+        # Records contain what agents wrote; `cat` of one must not send commands to the terminal.
         text = super().model_dump_json(indent=indent, **options)
         return _TERMINAL_CONTROL.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def describe_validation_error(detail: ErrorDetails, root: type[Schema]) -> str:
     """The key, the value that was found, and the fault in it; `root` has the valid keys."""
-    kind, where = detail["type"], _key_path(detail)
+    parts = [str(part) for part in detail["loc"]]
+    # pydantic puts the tag of a union into the path, which is no key of the file.
+    if parts[:2] == ["tests", "pass_to_pass"] or parts[1:2] == ["network"]:
+        del parts[2:3]
+    if parts[1:2] == ["env"] and parts[3:] == ["[key]"]:
+        del parts[3:]
+    kind, where = detail["type"], ".".join(parts)
     if kind == "missing":
         return f"{where}: is missing"
     if kind == "extra_forbidden":
@@ -91,15 +99,6 @@ def _message_of(detail: ErrorDetails) -> str:
     if kind not in _MESSAGES:
         return detail["msg"]
     return _MESSAGES[kind].format_map(detail.get("ctx", {}))
-
-
-def _key_path(detail: ErrorDetails) -> str:
-    parts = [str(part) for part in detail["loc"]]
-    if parts[:2] == ["tests", "pass_to_pass"] or parts[1:2] == ["network"]:
-        del parts[2:3]  # the union's tag
-    if parts[1:2] == ["env"] and parts[3:] == ["[key]"]:
-        del parts[3:]
-    return ".".join(parts)
 
 
 def _shortened_repr(value: object) -> str:

@@ -107,7 +107,8 @@ def _container(
 ) -> LiteralValue:
     def items(nodes: Iterable[ast.expr | None]) -> list[LiteralValue]:
         if any(item is None for item in nodes):
-            raise _NotConstantError  # {**more}
+            # `{**more}` has no key there.
+            raise _NotConstantError
         return [_evaluate(item, names, depth) for item in nodes if item is not None]
 
     try:
@@ -125,6 +126,7 @@ def _container(
 
 
 def _combined(op: type[ast.operator], left: LiteralValue, right: LiteralValue) -> LiteralValue:
+    # A test could fill the memory with `"x" * 10**9`.
     for one, other in ((left, right), (right, left)):
         if isinstance(one, int) and isinstance(other, str | bytes | list | tuple):
             if one * len(other) > _LONGEST_REPEAT:
@@ -137,4 +139,5 @@ def _combined(op: type[ast.operator], left: LiteralValue, right: LiteralValue) -
         raise _NotConstantError from error
     if is_scalar(found) or isinstance(found, list | tuple):
         return found
-    raise _NotConstantError  # a difference of sets, an infinity
+    # Such as a difference of sets, or an infinity, which have no literal.
+    raise _NotConstantError

@@ -26,7 +26,6 @@ class FoundFunction:
 
     @property
     def looks_like_a_test(self) -> bool:
-        """Whether pytest would take a function for a test by its name."""
         return self.node.name.startswith("test") or self.node.name.endswith("_test")
 
 
@@ -165,9 +164,16 @@ def readers_of_own_ids(tree: ast.Module, functions: Iterable[FoundFunction]) -> 
     """The test functions whose outcome may depend on their ids; all if other code reads ids."""
     tests = [function for function in functions if function.looks_like_a_test]
     looks = {function.name: _id_accesses(function.node) for function in tests}
+    # Code outside of the tests, such as a fixture, may do this for any of them.
     if _id_accesses(tree) > sum(looks.values()):
         return set(looks)
-    return {one.name for one in tests if looks[one.name] or _uses_snapshots(one.node)}
+    readers = {name for name, accesses in looks.items() if accesses}
+    for test in tests:
+        arguments = (*test.node.args.args, *test.node.args.kwonlyargs)
+        # A fixture for snapshots names its file by the test's id.
+        if any(argument.arg.endswith(_SNAPSHOT_FIXTURES) for argument in arguments):
+            readers.add(test.name)
+    return readers
 
 
 def _id_accesses(root: ast.AST) -> int:
@@ -184,12 +190,6 @@ def _is_id_access(node: ast.AST) -> bool:
             return name in _ATTRIBUTES
         case _:
             return False
-
-
-def _uses_snapshots(function: FunctionNode) -> bool:
-    arguments = function.args
-    names = [argument.arg for argument in (*arguments.args, *arguments.kwonlyargs)]
-    return any(name.endswith(_SNAPSHOT_FIXTURES) for name in names)
 
 
 def is_test(name: str) -> bool:
@@ -211,6 +211,7 @@ def called_by(name: str, functions: Mapping[str, FoundFunction]) -> set[str]:
         found.add(owner)
         for node in ast.walk(functions[owner].node):
             called = name_of(node) if isinstance(node, ast.Name | ast.Attribute) else ""
-            called = node.arg if isinstance(node, ast.arg) else called  # a fixture
+            # An argument of a test names a fixture.
+            called = node.arg if isinstance(node, ast.arg) else called
             waiting += [one for one in by_name.get(called, []) if not is_test(one)]
     return found

@@ -3,17 +3,18 @@
 import ast
 import builtins
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agentbench.python_source import scopes
-from agentbench.python_source.constants import LiteralValue, NotConstant, evaluate
+from agentbench.python_source.constants import NotConstant, evaluate
 from agentbench.python_source.python_syntax import name_of
 from agentbench.python_source.scopes import FunctionNode, NameScope
 from agentbench.python_source.source_text import SourceEdit, SourceSpan, SourceText
 
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp)
-_LONGEST = 100  # newer versions of pytest number rows with longer ids
+# Newer versions of pytest number rows with longer ids.
+_LONGEST = 100
 _OBJECTS = frozenset([
     "Decimal", "Fraction", "date", "datetime", "time", "timedelta", "Path", "PurePath",
     "PurePosixPath", "UUID", "set", "frozenset", "list", "dict", "tuple", "bytearray",
@@ -35,7 +36,6 @@ class TableRow:
 
     @property
     def escaped_parts(self) -> tuple[str | None, ...]:
-        """The parts in pytest's form."""
         return tuple(None if part is None else escaped(part) for part in self.parts)
 
     @property
@@ -69,8 +69,21 @@ class ParameterTable:
         for at, row in enumerate(self.rows):
             if row.id is not None:
                 ids.setdefault(escaped(row.id), []).append(at)
-        found = [_row_of(case, ids) for case in requested if case is not None]
-        return [] if None in found else sorted({at for at in found if at is not None})
+        found: set[int] = set()
+        for case in requested:
+            candidates = ids.get(str(case))
+            if candidates is None:
+                # With several tables, each has a part of the id.
+                candidates = [
+                    row
+                    for id_, rows in ids.items()
+                    if id_ and f"-{id_}-" in f"-{case}-"
+                    for row in rows
+                ]
+            if len(candidates) != 1:
+                return []
+            found.add(candidates[0])
+        return sorted(found)
 
     def edits(self) -> list[SourceEdit]:
         """Explicit ids, so that changed values do not change them."""
@@ -103,26 +116,31 @@ def escaped(id_: str) -> str:
     return id_.encode("unicode_escape").decode("ascii")
 
 
-def _row_of(case: str, ids: Mapping[str, list[int]]) -> int | None:
-    found = ids.get(case)
-    if found is None:  # with several tables, each has a part of the id
-        found = [
-            at for id_, rows in ids.items() if id_ and f"-{id_}-" in f"-{case}-" for at in rows
-        ]
-    return found[0] if len(found) == 1 else None
-
-
 def _table(source: SourceText, call: ast.Call, module: NameScope) -> ParameterTable | None:
     arguments = dict(zip(("argnames", "argvalues", "indirect", "ids"), call.args, strict=False))
     arguments |= {keyword.arg or "**": keyword.value for keyword in call.keywords}
     if not {"argnames", "argvalues"} <= arguments.keys() or arguments.keys() & {"indirect", "**"}:
         return None
-    names, wrapped = _names(arguments["argnames"])
-    written = _rows_of(arguments["argvalues"], module)
-    if names is None or not written:
+    # A string names the parameters itself; the rows of several names are wrapped.
+    names, wrapped = tuple[str, ...](), True
+    match evaluate(arguments["argnames"]):
+        case str() as text:
+            names = tuple(part.strip() for part in text.split(",") if part.strip())
+            wrapped = len(names) > 1
+        case list() | tuple() as items:
+            names = tuple(str(item) for item in items)
+        case _:
+            return None
+    values = arguments["argvalues"]
+    # A list that is read elsewhere, too, may be changed there.
+    if isinstance(values, ast.Name) and module.loads[values.id] == 1:
+        values = module.constants.get(values.id, values)
+    if not isinstance(values, ast.List | ast.Tuple):
+        return None
+    if not values.elts or scopes.has_starred(values.elts):
         return None
     shape = _TableShape(names=names, wrapped=wrapped, ids=arguments.get("ids"), module=module)
-    rows = [shape.row(node, index) for index, node in enumerate(written)]
+    rows = [shape.row(node, index) for index, node in enumerate(values.elts)]
     read = tuple(row for row in rows if row is not None)
     if len(read) < len(rows):
         return None
@@ -142,9 +160,15 @@ class _TableShape:
     module: NameScope
 
     def row(self, node: ast.expr, index: int) -> TableRow | None:
-        """The row of one expression."""
         values: Sequence[ast.expr] = [node]
-        written, own = _written_id(self.ids, index), None
+        written, own = None, None
+        if isinstance(self.ids, ast.List | ast.Tuple) and not scopes.has_starred(self.ids.elts):
+            written = self.ids.elts[index] if index < len(self.ids.elts) else None
+            # For `None`, pytest creates an id.
+            if isinstance(written, ast.Constant) and written.value is None:
+                written = None
+        elif self.ids is not None:
+            written = _UNREADABLE_ID
         if isinstance(node, ast.Call) and name_of(node.func) == "param":
             values = node.args
             named = {keyword.arg: keyword.value for keyword in node.keywords}
@@ -165,57 +189,26 @@ class _TableShape:
         return TableRow(values=tuple(values), parts=parts, fixed=fixed, own_id=own)
 
 
-def _written_id(ids: ast.expr | None, index: int) -> ast.expr | None:
-    """The explicit ids of rows; `None` if pytest creates one."""
-    if ids is None:
-        return None
-    if not isinstance(ids, ast.List | ast.Tuple) or scopes.has_starred(ids.elts):
-        return _UNREADABLE_ID
-    id_ = ids.elts[index] if index < len(ids.elts) else None
-    return None if isinstance(id_, ast.Constant) and id_.value is None else id_
-
-
-def _names(node: ast.expr) -> tuple[tuple[str, ...] | None, bool]:
-    """The names, if they are constant, and whether each row wraps its values."""
-    value = evaluate(node)
-    if isinstance(value, str):
-        names = tuple(part.strip() for part in value.split(",") if part.strip())
-        return names, len(names) > 1
-    if isinstance(value, list | tuple):
-        return tuple(str(item) for item in value), True
-    return None, False
-
-
-def _rows_of(node: ast.expr, module: NameScope) -> Sequence[ast.expr]:
-    if isinstance(node, ast.Name) and module.loads[node.id] == 1:
-        node = module.constants.get(node.id, node)
-    if not isinstance(node, ast.List | ast.Tuple) or scopes.has_starred(node.elts):
-        return []
-    return node.elts
-
-
 def _id_of(node: ast.expr, name: str, index: int, module: NameScope) -> str | None:
+    number = f"{name}{index}"
     if isinstance(node, _DISPLAYS) or (
         isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _OBJECTS
     ):
-        return f"{name}{index}"
+        return number
     if isinstance(node, ast.Name) and module.bound.get(node.id, 0) == 0:
         return node.id if isinstance(getattr(builtins, node.id, None), type) else None
-    return _id_of_value(evaluate(node, module.constants), f"{name}{index}")
-
-
-def _id_of_value(value: LiteralValue | NotConstant, number: str) -> str | None:
-    match value:
+    match evaluate(node, module.constants):
         case NotConstant():
             return None
         case list() | set() | dict() | tuple():
             return number
-        case complex() if isinstance(value, complex):
-            return None  # some versions of pytest number them
-        case bytes():
+        case complex():
+            # Some versions of pytest number them.
+            return None
+        case bytes() as value:
             text = value.decode("latin-1")
             plain = value.isascii() and text.isprintable() and "\\" not in text
             return text if plain and len(text) <= _LONGEST else None
-        case _:
+        case value:
             text = str(value)
             return text if len(escaped(text)) <= _LONGEST else None

@@ -24,8 +24,8 @@ _LOCK = Lock()
 
 @contextmanager
 def _exclusive() -> Iterator[None]:
-    """Admit one thread at a time without the collector, and hide the warnings about a source."""
     with _LOCK, warnings.catch_warnings():
+        # Warnings about a task's source, such as for an invalid escape, are not for our user.
         warnings.simplefilter("ignore")
         was_enabled = gc.isenabled()
         gc.disable()

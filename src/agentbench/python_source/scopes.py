@@ -86,7 +86,8 @@ def names_in(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Name):
         yield node.id
     if isinstance(node, ast.Call) and name_of(node.func) == "len":
-        return  # a length does not depend on the values
+        # A length does not depend on the values.
+        return
     for child in ast.iter_child_nodes(node):
         yield from names_in(child)
 
@@ -112,7 +113,15 @@ def _scope(node: ast.AST, body: Iterable[ast.stmt], bound: Counter[str]) -> Name
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
             loads[child.id] += 1
         if isinstance(child, ast.Assert | ast.Call):
-            compared.update(_compared(child))
+            sides: list[ast.expr] = []
+            match child:
+                case ast.Assert(test=ast.Compare(left=left, comparators=comparators)):
+                    sides = [left, *comparators]
+                case ast.Call(func=ast.Attribute(attr=name), args=sides) if (
+                    name.startswith("assert") or name in LINE_MATCHERS
+                ):
+                    pass
+            compared.update(side.id for side in sides if isinstance(side, ast.Name))
         for name, origin in _derivations(child):
             origins_of.setdefault(name, set()).add(origin)
     pairs = (pair for statement in body for pair in assigned(statement))
@@ -126,7 +135,6 @@ def _scope(node: ast.AST, body: Iterable[ast.stmt], bound: Counter[str]) -> Name
 
 
 def _derivations(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Pairs of a name and another one that it is derived from."""
     targets: list[ast.expr] = []
     match node:
         case ast.Assign(targets=targets, value=value):
@@ -151,7 +159,8 @@ def _bindings(nodes: Iterable[ast.AST]) -> Iterator[str]:
             case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
                 yield name
             case ast.Global(names=names) | ast.Nonlocal(names=names):
-                yield from names * 2  # also bound elsewhere
+                # Twice, since they are bound elsewhere, too, and so not constant.
+                yield from names * 2
             case ast.alias(name=name, asname=asname):
                 yield asname or name.partition(".")[0]
             case (
@@ -185,18 +194,6 @@ def assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
             pass
 
 
-def _compared(node: ast.AST) -> Iterator[str]:
-    sides: list[ast.expr] = []
-    match node:
-        case ast.Assert(test=ast.Compare(left=left, comparators=comparators)):
-            sides = [left, *comparators]
-        case ast.Call(func=ast.Attribute(attr=name), args=sides) if (
-            name.startswith("assert") or name in LINE_MATCHERS
-        ):
-            pass
-    yield from (side.id for side in sides if isinstance(side, ast.Name))
-
-
 def statements(body: Sequence[ast.stmt], doubt: int = 0) -> Iterator[tuple[ast.stmt, int]]:
     """Each statement with a doubt: 0 if it runs, 1 if it most likely runs, `UNCERTAIN` in a branch.
 
@@ -209,7 +206,8 @@ def statements(body: Sequence[ast.stmt], doubt: int = 0) -> Iterator[tuple[ast.s
         if isinstance(statement, _ENDS):
             return
         if any(isinstance(node, ast.Return) for node in own_nodes([statement])):
-            doubt = max(doubt, UNCERTAIN)  # the following statements may not run
+            # The following statements may not run.
+            doubt = max(doubt, UNCERTAIN)
 
 
 def _within(node: ast.stmt, doubt: int) -> Iterator[tuple[ast.stmt, int]]:
@@ -240,7 +238,6 @@ def _within(node: ast.stmt, doubt: int) -> Iterator[tuple[ast.stmt, int]]:
 
 
 def _runs(node: ast.expr) -> bool:
-    """Whether a loop over it has at least one iteration."""
     match node:
         case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
             return any(not isinstance(element, ast.Starred) for element in elements)
@@ -249,6 +246,7 @@ def _runs(node: ast.expr) -> bool:
         case ast.Call(func=ast.Attribute(value=ast.Dict(keys=keys), attr="items")):
             return bool(keys)
         case ast.Name(id=name):
-            return name.isupper()  # a constant of the module
+            # By convention a constant of the module.
+            return name.isupper()
         case _:
             return False

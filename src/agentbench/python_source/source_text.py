@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from agentbench.errors import InputError
 from agentbench.python_source import python_syntax
 
-_LINE_END = re.compile(r"\r\n|\r|\n")  # str.splitlines has more line ends than Python's grammar
+# str.splitlines knows more line ends than Python's grammar, such as a form feed.
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -51,7 +52,7 @@ class SourceText:
 
     @property
     def line_count(self) -> int:
-        """The number of lines, including an empty one after the last line end."""
+        # Includes an empty one after the last line end.
         return len(self._starts)
 
     def line(self, line: int) -> str:
@@ -83,7 +84,8 @@ def parse_source(text: str, path: str) -> SourceText:
     Raises:
         InputError: this interpreter cannot compile the text.
     """
-    bare = text.removeprefix(_BYTE_ORDER_MARK)  # the parser does not count it
+    # The parser does not count it, so all positions would be off by one.
+    bare = text.removeprefix(_BYTE_ORDER_MARK)
     try:
         bare.encode()
         tree = python_syntax.parse(bare, path)

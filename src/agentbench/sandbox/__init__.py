@@ -1,1 +1,5 @@
-"""Sandboxes: the back ends docker, bubblewrap and process, with one protocol in `interface`."""
+"""Sandboxes: the protocols, three back ends, and the network of listed hosts.
+
+Functions that only this folder uses may raise SandboxError and OSError; their docstrings name only
+other exceptions.
+"""

@@ -1,15 +1,30 @@
-"""Trees and files as plain tar archives: written and read on the host, unpacked in the sandbox."""
+"""Trees and files as plain tar archives: written, read and unpacked on the host, or in the sandbox.
+
+The folders of a sandbox are untrusted and may change meanwhile. So every name is opened relative to
+an open folder, without following links. A program in the sandbox, which links do not lead out of,
+handles unusual entries: a link or file in place of a folder, a folder in place of a file, a name
+with `..`, a member that is neither file, folder nor link.
+"""
 
 import io
 import os
 import stat
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import PurePosixPath
 
 from agentbench.core.files import FileContent
-from agentbench.sandbox.trees import FILE, DeepWalk, closing_descriptor, entries_of, open_unlocking
+from agentbench.errors import SandboxError
+from agentbench.sandbox.trees import (
+    FILE,
+    FOLDER,
+    DeepWalk,
+    FileOwner,
+    closing_descriptor,
+    entries_of,
+    open_unlocking,
+)
 
 _CHUNK = 1 << 20
 _READS_AFTER_END = 3
@@ -90,7 +105,6 @@ def tar_stream(folder: int) -> Iterator[bytes]:
 
 
 def _members(walk: DeepWalk) -> Iterator[bytes]:
-    """The entries of a walk's present folder; its subfolders are scheduled for the walk."""
     for entry in entries_of(walk.folder):
         facts = entry.stat(follow_symlinks=False)
         kind = _MEMBER_TYPES.get(stat.S_IFMT(facts.st_mode))
@@ -103,22 +117,20 @@ def _members(walk: DeepWalk) -> Iterator[bytes]:
         elif kind == tarfile.REGTYPE:
             info.size = facts.st_size
         yield info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
-        if kind == tarfile.REGTYPE:
-            yield from _content(walk.folder, entry.name, facts.st_size)
-        elif kind == tarfile.DIRTYPE:
+        if kind == tarfile.DIRTYPE:
             walk.names.append(entry.name)
+        if kind != tarfile.REGTYPE:
+            continue
+        # Exactly the number of bytes in the header, even if the file changes meanwhile: otherwise
+        # its rest would be read as the header of another member.
+        missing = facts.st_size
+        with closing_descriptor(open_unlocking(entry.name, FILE, walk.folder)) as file:
+            while missing and (chunk := os.read(file, min(missing, _CHUNK))):
+                missing -= len(chunk)
+                yield chunk
+        if padding := missing + -facts.st_size % tarfile.BLOCKSIZE:
+            yield b"\0" * padding
     walk.names.reverse()
-
-
-def _content(folder: int, name: str, size: int) -> Iterator[bytes]:
-    """Exactly the number of bytes in the header, even if the file changes meanwhile."""
-    missing = size
-    with closing_descriptor(open_unlocking(name, FILE, folder)) as file:
-        while missing and (chunk := os.read(file, min(missing, _CHUNK))):
-            missing -= len(chunk)
-            yield chunk
-    if padding := missing + -size % tarfile.BLOCKSIZE:
-        yield b"\0" * padding
 
 
 @contextmanager
@@ -179,3 +191,105 @@ class _ChunkReader(io.RawIOBase):
             # tarfile would skip a member that claims a terabyte block by block.
             raise tarfile.ReadError("it is truncated")
         return bytes(part)
+
+
+_NEW_FOLDER = 0o755
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_KINDS = frozenset({tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE})
+_MODE = 0o777  # without the set-user-id and similar bits
+
+
+class _UnusualEntryError(Exception):
+    """A program in the sandbox has to handle the entry."""
+
+
+def unpack_below(
+    root: int, parts: tuple[str, ...], tar: bytes, owner: FileOwner, doing: str
+) -> bool:
+    """Unpack a plain tar below an open folder; all members will belong to the owner.
+
+    Returns:
+        Whether it was unpacked; if not, the sandbox has to unpack it again.
+    """
+    try:
+        os.close(_folder(root, parts, owner))
+        with tarfile.open(fileobj=io.BytesIO(tar), mode="r:") as archive:
+            for member in archive:
+                _write_member(root, (*parts, *_names(member)), member, archive, owner)
+            for member in filter(tarfile.TarInfo.isdir, archive):
+                # New entries have changed the time.
+                with closing_descriptor(_folder(root, (*parts, *_names(member)), owner)) as folder:
+                    os.fchmod(folder, member.mode & _MODE)
+                    os.utime(folder, (member.mtime, member.mtime))
+    except _UnusualEntryError:
+        return False
+    except tarfile.TarError as fault:
+        raise SandboxError(f"{doing}: not a plain tar: {fault}") from fault
+    except OSError as fault:
+        raise SandboxError(f"{doing}: {fault}") from fault
+    return True
+
+
+def _names(member: tarfile.TarInfo) -> tuple[str, ...]:
+    names = tuple(name for name in member.name.split("/") if name not in {"", "."})
+    if ".." in names or member.name.startswith("/") or member.type not in _KINDS:
+        raise _UnusualEntryError
+    return names
+
+
+def _write_member(
+    root: int,
+    names: tuple[str, ...],
+    member: tarfile.TarInfo,
+    archive: tarfile.TarFile,
+    owner: FileOwner,
+) -> None:
+    if member.isdir():
+        os.close(_folder(root, names, owner))
+        return
+    if not names:
+        raise _UnusualEntryError
+    name = names[-1]
+    with closing_descriptor(_folder(root, names[:-1], owner)) as above:
+        with suppress(FileNotFoundError):
+            try:
+                os.unlink(name, dir_fd=above)
+            except (IsADirectoryError, PermissionError) as fault:
+                raise _UnusualEntryError from fault
+        if member.issym():
+            os.symlink(member.linkname, name, dir_fd=above)
+            os.chown(name, owner.uid, owner.gid, dir_fd=above, follow_symlinks=False)
+            os.utime(name, (member.mtime, member.mtime), dir_fd=above, follow_symlinks=False)
+            return
+        try:
+            descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=above)
+        except FileExistsError as fault:  # another process created it
+            raise _UnusualEntryError from fault
+        with os.fdopen(descriptor, "wb") as file:
+            source = archive.extractfile(member)
+            file.write(source.read() if source is not None else b"")
+            file.flush()
+            os.fchown(descriptor, owner.uid, owner.gid)
+            os.fchmod(descriptor, member.mode & _MODE)
+            os.utime(descriptor, (member.mtime, member.mtime))
+
+
+def _folder(root: int, names: tuple[str, ...], owner: FileOwner) -> int:
+    current = os.dup(root)
+    for name in names:
+        try:
+            created = False
+            with suppress(FileExistsError):
+                os.mkdir(name, _NEW_FOLDER, dir_fd=current)
+                created = True
+            try:
+                deeper = os.open(name, FOLDER, dir_fd=current)
+            except OSError as fault:
+                raise _UnusualEntryError from fault
+            if created:
+                os.fchown(deeper, owner.uid, owner.gid)
+                os.fchmod(deeper, _NEW_FOLDER)
+        finally:
+            os.close(current)
+        current = deeper
+    return current

@@ -42,11 +42,7 @@ class Orphan:
 
 
 def find_orphans(cache_dir: Path) -> tuple[Orphan, ...]:
-    """All folders, files and control groups of runs, also those in use.
-
-    Args:
-        cache_dir: The folder that providers are connected with.
-    """
+    """All folders, files and control groups of runs, also those in use."""
     found: list[Orphan] = []
     for orphan in _all_candidates(cache_dir):
         path, size = Path(orphan.id), 0
@@ -65,69 +61,63 @@ def find_dead_orphans(cache_dir: Path) -> tuple[Orphan, ...]:
 
 def remove_orphans(orphans: tuple[Orphan, ...]) -> tuple[Orphan, ...]:
     """Remove the orphans that have no living owner; returns the removed ones."""
-    return tuple(orphan for orphan in orphans if not orphan.owner_alive and _removed(orphan))
-
-
-def _removed(orphan: Orphan) -> bool:
-    path = Path(orphan.id)
-    try:
-        match orphan.kind:
-            case OrphanKind.FOLDER:
-                with suppress(NotADirectoryError, FileNotFoundError):
-                    for entry in list(os.scandir(path)):
-                        if entry.is_dir(follow_symlinks=False):
-                            remove_tree(Path(entry.path))
-                        elif entry.name != OWNER:
-                            Path(entry.path).unlink(missing_ok=True)
-                remove_tree(path)
-            case OrphanKind.CGROUP:
-                remove_group(path)
-            case OrphanKind.FILE:
-                path.unlink(missing_ok=True)
-            case _:
-                return False
-    except OSError:
-        return False  # it belongs to another user, or its disk is gone; `clean` lists it again
-    return True
+    removed: list[Orphan] = []
+    for orphan in orphans:
+        if orphan.owner_alive:
+            continue
+        path = Path(orphan.id)
+        try:
+            match orphan.kind:
+                case OrphanKind.FOLDER:
+                    # The owner file goes last, so that an interrupted removal is found again.
+                    with suppress(NotADirectoryError, FileNotFoundError):
+                        for entry in list(os.scandir(path)):
+                            if entry.is_dir(follow_symlinks=False):
+                                remove_tree(Path(entry.path))
+                            elif entry.name != OWNER:
+                                Path(entry.path).unlink(missing_ok=True)
+                    remove_tree(path)
+                case OrphanKind.CGROUP:
+                    remove_group(path)
+                case OrphanKind.FILE:
+                    path.unlink(missing_ok=True)
+                case _:
+                    continue
+        except OSError:
+            # It belongs to another user, or its disk is gone; `clean` lists it again.
+            continue
+        removed.append(orphan)
+    return tuple(removed)
 
 
 def _all_candidates(cache_dir: Path) -> Iterator[Orphan]:
-    for folder in sorted(_folders(cache_dir)):
+    back_ends = [cache_dir / back_end.name for back_end in BACK_ENDS if back_end.keeps_files]
+    prepared = _inside(cache_dir / "prepared", "")
+    entries = [path for kind in prepared for path in _inside(kind, "")]
+
+    # Our own folders hold scratch folders only. In others, only an owner file shows that one is
+    # ours.
+    folders = [path for folder in back_ends for path in _inside(folder / "live", "")]
+    folders += [path for path in _inside(cache_dir / "mirrors", "clone-") if path.is_dir()]
+    temporary = _inside(Path(tempfile.gettempdir()), _TEMPORARY_PREFIX)
+    folders += [path for path in (*temporary, *entries) if has_owner_file(path)]
+    for folder in sorted(folders):
         yield Orphan(kind=OrphanKind.FOLDER, id=str(folder), owner_alive=is_owned(folder))
-    for file in sorted(_unfinished_files(cache_dir)):
-        yield Orphan(kind=OrphanKind.FILE, id=str(file))
+
+    # An unfinished file has no owner file, so its age decides.
+    keys = [folder / kind for folder in back_ends for kind in ("snapshots/keys", "images/keys")]
+    files = [path for folder in (*keys, *prepared, *entries) for path in _inside(folder, ".")]
+    for file in sorted(files):
+        with suppress(OSError):
+            is_old = time.time() - file.lstat().st_mtime > _WRITTEN_WITHIN
+            if file.name.endswith(UNFINISHED) and is_old:
+                yield Orphan(kind=OrphanKind.FILE, id=str(file))
+
     hierarchy = find_hierarchy()
     parents = set[Path]() if hierarchy is None else set(hierarchy.parents.values())
     for group in sorted(path for parent in parents for path in parent.glob(f"{CGROUP_PREFIX}*")):
         alive = is_group_owner_alive(group)
         yield Orphan(kind=OrphanKind.CGROUP, id=str(group), owner_alive=alive)
-
-
-def _folders(cache_dir: Path) -> Iterator[Path]:
-    """Scratch folders, by name in our own folders; elsewhere only if they have an owner file."""
-    for folder in _back_end_folders(cache_dir):
-        yield from _inside(folder / "live", "")
-    yield from (path for path in _inside(cache_dir / "mirrors", "clone-") if path.is_dir())
-    temporary = _inside(Path(tempfile.gettempdir()), _TEMPORARY_PREFIX)
-    prepared = (path for kind in _inside(cache_dir / "prepared", "") for path in _inside(kind, ""))
-    yield from (path for path in (*temporary, *prepared) if has_owner_file(path))
-
-
-def _unfinished_files(cache_dir: Path) -> Iterator[Path]:
-    kinds = ("snapshots/keys", "images/keys")
-    folders = [folder / kind for folder in _back_end_folders(cache_dir) for kind in kinds]
-    folders += _inside(cache_dir / "prepared", "")
-    folders += [path for kind in _inside(cache_dir / "prepared", "") for path in _inside(kind, "")]
-    for folder in folders:
-        for path in _inside(folder, "."):
-            with suppress(OSError):
-                is_old = time.time() - path.lstat().st_mtime > _WRITTEN_WITHIN
-                if path.name.endswith(UNFINISHED) and is_old:
-                    yield path
-
-
-def _back_end_folders(cache_dir: Path) -> list[Path]:
-    return [cache_dir / back_end.name for back_end in BACK_ENDS if back_end.keeps_files]
 
 
 def _inside(folder: Path, prefix: str) -> list[Path]:

@@ -72,7 +72,7 @@ class FolderGauge:
         )
 
     def measure(self) -> Iterator[DiskUsage]:
-        """See DiskGauge.measure; no other file system can be mounted inside."""
+        # Mounts inside need no care: no command can mount another file system there.
         tally = _Tally()
         for folder in self.folders:
             with (
@@ -115,11 +115,9 @@ class _Tally:
 
 
 def _nameless(processes: Iterable[int], measured: set[int]) -> Iterator[os.stat_result]:
-    """The regular files that processes hold open although their names are removed.
-
-    Files in memory are omitted, since they count as memory, except on the measured devices: the
-    folders of a sandbox may be in memory, too.
-    """
+    # A program can fill the disk with files whose names it has removed. Files in memory are
+    # omitted, since they count as memory, except on the measured devices: the folders of a sandbox
+    # may be in memory, too.
     in_memory: set[int] | None = None
     for pid in processes:
         with contextlib.suppress(OSError):  # the process has ended, or belongs to another user
@@ -134,7 +132,6 @@ def _nameless(processes: Iterable[int], measured: set[int]) -> Iterator[os.stat_
 
 
 def _devices_in_memory(pid: int) -> set[int]:
-    """The devices of a process's file systems that are in memory."""
     anonymous = os.memfd_create("agentbench", os.MFD_CLOEXEC)
     devices = {os.fstat(anonymous).st_dev}
     os.close(anonymous)
@@ -176,7 +173,6 @@ class DiskWatch:
         self._exceeded = ""
 
     def begin(self) -> None:
-        """Record the start of a command."""
         with self._lock:
             if not self._running:
                 self._exceeded = ""
@@ -243,14 +239,13 @@ class DiskWatch:
 
     @property
     def _allowed(self) -> DiskUsage:
-        """The limits, or the known usage if it already exceeds them; it must not grow."""
+        # A usage that already exceeds the limits must not grow; a later command may delete files.
         return DiskUsage(
             bytes=max(self._limits.disk_mib << 20, self._known.bytes),
             files=max(self._limits.files, self._known.files),
         )
 
     def _go_on(self, until: float) -> None:
-        """Measure until a moment; the results count once the measurement is complete."""
         if self._measure is None:
             now, free = time.monotonic(), self._gauge.free()
             self._measure = _RunningMeasure(began=now, free=free, steps=self._gauge.measure())

@@ -11,6 +11,7 @@ import ssl
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -87,29 +88,16 @@ def host_python() -> HostPython:
 
 
 def install_pytest(venv: Path, *, sandbox_path: Path) -> list[Path]:
-    """Copy pytest and its dependencies from the harness's own environment, without a network.
-
-    Pip is copied, too, if `venv` did not install it, as on a Debian without python3-venv.
-
-    Args:
-        venv: A virtual environment of this Python.
-        sandbox_path: The path of this environment in the sandbox.
-
-    Returns:
-        All created files and folders.
-
-    Raises:
-        OSError: the environment cannot be written.
-    """
-    from importlib.metadata import PackageNotFoundError, distribution
-
+    """Copy pytest and its dependencies from our own environment; returns all new paths."""
+    # pip is copied, too, if `venv` did not install it, as on a Debian without python3-venv.
     (purelib,) = (venv / "lib").glob("python3*/site-packages")
     missing = () if (purelib / "pip").is_dir() else _INSTALLER
     created = set[Path]()
     for name in (*_DISTRIBUTIONS, *missing):
         try:
             files = distribution(name).files or ()
-        except PackageNotFoundError:  # the harness's own environment lacks it
+        except PackageNotFoundError:
+            # The harness's own environment may lack it; pytest works without.
             continue
         for file in files:
             if ".." in file.parts or "__pycache__" in file.parts:
@@ -157,11 +145,12 @@ def forwarded_settings(host_env: Mapping[str, str]) -> dict[str, str]:
             found[name] = " ".join(addresses)
     if any(name in found for name in _UV_DEFAULTS):
         return found
+    # uv reads its own variables only.
     return {**{uv: found[pip] for pip, uv in _UV_NAMES.items() if pip in found}, **found}
 
 
 def _with_npmrc(host_env: Mapping[str, str]) -> Mapping[str, str]:
-    """The variables, and the last `registry =` of `.npmrc`; its other lines may hold tokens."""
+    # Only the last `registry =` of `.npmrc` is taken: its other lines may hold tokens.
     if _NPM in host_env or _NPM.upper() in host_env:
         return host_env
     file = host_env.get("NPM_CONFIG_USERCONFIG") or host_env.get("npm_config_userconfig")
@@ -180,7 +169,6 @@ def _with_npmrc(host_env: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _is_public(address: str) -> bool:
-    """Whether an address has a host, no credentials, and does not mean this machine."""
     try:
         url = urlsplit(address if "://" in address else f"//{address}")
         host = url.hostname or ""
@@ -191,7 +179,8 @@ def _is_public(address: str) -> bool:
 
 
 _RESOLVER_FILES = (Path("/run/systemd/resolve/resolv.conf"), Path("/etc/resolv.conf"))
-_PUBLIC_RESOLVERS = ("8.8.8.8", "8.8.4.4")  # Docker's own choice if there is no other
+# Docker's own choice if there is no other.
+_PUBLIC_RESOLVERS = ("8.8.8.8", "8.8.4.4")
 
 
 def resolvers() -> tuple[str, ...]:

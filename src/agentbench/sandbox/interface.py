@@ -27,6 +27,7 @@ SnapshotId = NewType("SnapshotId", str)
 ImageId = NewType("ImageId", str)
 """The name of an image, in the provider's own terms."""
 
+# Tests that print without an end would otherwise fill the memory of the harness.
 DEFAULT_OUTPUT_CAP = 10 * 1024 * 1024
 """Bytes captured of each output stream of a command: half from its head, half from its tail."""
 
@@ -40,8 +41,8 @@ MOUNTS = PurePosixPath("/agentbench")
 USER_ID = 1000
 """The number of the sandbox's user and group in docker and bubblewrap."""
 
+# git refuses repositories of another user, as mounted ones are.
 GIT_CONFIGURATION = "[safe]\n\tdirectory = *\n"
-"""Makes git accept mounted repositories, which belong to another user."""
 
 
 class Stream(StrEnum):
@@ -271,18 +272,6 @@ class LastingSandbox(Sandbox, Protocol):
 
 
 @runtime_checkable
-class SharesContainers(Protocol):
-    """A provider whose brief sandboxes can share containers."""
-
-    def sharing_containers(self, background: BackgroundTasks) -> "SandboxProvider":
-        """The same provider, which keeps containers for brief sandboxes.
-
-        Args:
-            background: Removes the containers; the last ones when it finishes.
-        """
-
-
-@runtime_checkable
 class BuildsBaseImages(Protocol):
     """A provider that builds base images."""
 
@@ -328,30 +317,6 @@ class ManagesImages(Protocol):
 
     def image_bytes(self) -> int:
         """The disk space of all images and snapshots in the engine."""
-
-
-@runtime_checkable
-class RunsServices(Protocol):
-    """A provider whose sandboxes can have services."""
-
-    def check_services(self) -> None:
-        """Check that services can be run.
-
-        Raises:
-            UnavailableError: the Compose program is missing, or the engine is not Docker's.
-        """
-
-    def prepare_services(self, services: Services) -> ImageId | None:
-        """Check services, and build or pull their images unless they exist.
-
-        Returns:
-            The image of the sandbox, if the compose file has one.
-
-        Raises:
-            UnavailableError: the Compose program is missing.
-            SandboxError: a setting is refused, an image cannot be built or pulled, or the engine
-                is lost.
-        """
 
 
 @runtime_checkable
@@ -476,20 +441,55 @@ class SandboxProvider(Protocol):
 
 
 @runtime_checkable
-class SharesSnapshots(Protocol):
-    """A provider that pushes snapshots to an image registry and pulls them from there."""
+class EngineProvider(SandboxProvider, Protocol):
+    """A provider whose sandboxes live in an engine, which outlives the process that uses it."""
 
-    def push(self, snapshot: SnapshotId, name: str, note: bytes) -> None:
-        """Push a snapshot to a registry.
+    def remove_dead_orphans(self) -> Mapping[str, int]:
+        """Remove the remains of dead processes in the engine; returns their number by kind."""
+
+    def sharing_containers(self, background: BackgroundTasks) -> "SandboxProvider":
+        """The same provider, which keeps containers for brief sandboxes.
 
         Args:
-            snapshot: A snapshot of this machine.
+            background: Removes the containers; the last ones when it finishes.
+        """
+
+    def check_runtime(self, runtime: str) -> None:
+        """Check that the engine has a runtime (`Limits.runtime`).
+
+        Raises:
+            UnavailableError: it does not have it; the message names its runtimes.
+        """
+
+    def check_services(self) -> None:
+        """Check that sandboxes can have services.
+
+        Raises:
+            UnavailableError: the Compose program is missing, or the engine is not Docker's.
+        """
+
+    def prepare_services(self, services: Services) -> ImageId | None:
+        """Check services, and build or pull their images unless they exist.
+
+        Returns:
+            The image of the sandbox, if the compose file has one.
+
+        Raises:
+            UnavailableError: the Compose program is missing.
+            SandboxError: a setting is refused, or an image cannot be built or pulled.
+        """
+
+    def push(self, snapshot: SnapshotId, name: str, note: bytes) -> None:
+        """Push a snapshot of this machine to an image registry.
+
+        Args:
+            snapshot: The snapshot.
             name: A name such as `registry.example:5000/team/snapshot:key`; an existing one is
                 replaced.
             note: Text that is stored with it; at most about ten thousand bytes.
 
         Raises:
-            SandboxError: the registry refuses or does not answer, or the engine is lost.
+            SandboxError: the registry refuses or does not answer.
         """
 
     def pull(self, name: str, key: str) -> bytes | None:
@@ -499,13 +499,5 @@ class SharesSnapshots(Protocol):
             The note stored with it; None if the registry has no snapshot with this name.
 
         Raises:
-            SandboxError: the registry refuses or does not answer, or the engine is lost.
+            SandboxError: the registry refuses or does not answer.
         """
-
-
-@runtime_checkable
-class EngineProvider(SandboxProvider, Protocol):
-    """A provider whose sandboxes live in an engine, which outlives the process that uses it."""
-
-    def remove_dead_orphans(self) -> Mapping[str, int]:
-        """Remove the remains of dead processes in the engine; returns their number by kind."""

@@ -83,9 +83,6 @@ def private_copies(mounts: Iterable[ReadOnlyMount], folder: Path) -> Iterator[Re
     """The mounts, with copies in a folder that all users can read; live and shared ones stay.
 
     Times are those of the sources, since byte-code is valid for them.
-
-    Raises:
-        OSError: a source cannot be read, or the disk is full.
     """
     for mount in mounts:
         if mount.live or mount.shared:

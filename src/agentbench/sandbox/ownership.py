@@ -31,13 +31,11 @@ class ProcessOwner:
 
     @classmethod
     def current(cls) -> "ProcessOwner":
-        """This process."""
         pid = os.getpid()
         return cls(machine=_machine(), boot=_boot(), pid=pid, started=_started(pid) or "")
 
     @classmethod
     def from_labels(cls, labels: Mapping[str, str]) -> "ProcessOwner | None":
-        """The owner in the labels, if there is one."""
         match labels.get(_OWNER_LABEL, "").split("|"):
             case [machine, boot, pid, started] if pid.isdigit():
                 return cls(machine=machine, boot=boot, pid=int(pid), started=started)

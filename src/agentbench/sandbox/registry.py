@@ -6,7 +6,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 
 from agentbench.errors import SandboxError, UnavailableError, UsageError
-from agentbench.sandbox.interface import Promise, SandboxProvider
+from agentbench.sandbox.interface import EngineProvider, Promise, SandboxProvider
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +48,11 @@ BACK_ENDS = (
 )
 """The back ends, the most trusted first."""
 BACK_ENDS_BY_NAME = {back_end.name: back_end for back_end in BACK_ENDS}
+
+
+# gVisor has processes of its own, which the engine's limit must allow.
+UNCERTAIN = frozenset({Promise.PIDS_LIMIT})
+"""Promises that runtimes other than the default one may break."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +121,27 @@ def probe_back_ends(
         probe = BackEndProbe(name=back_end.name, available=True, detail=facts, missing=missing)
         probes.append(probe)
     return tuple(probes)
+
+
+def check_runtime(provider: SandboxProvider, runtime: str | None) -> None:
+    """Check that a back end has a runtime such as gVisor's `runsc`; None is the default one.
+
+    Raises:
+        UnavailableError: it does not have it.
+        SandboxError: the engine is lost.
+    """
+    if runtime is None:
+        return
+    if not isinstance(provider, EngineProvider):
+        raise UnavailableError(
+            f"{provider.name} has no runtime {runtime!r}: use a container engine, --sandbox docker"
+        )
+    provider.check_runtime(runtime)
+
+
+def promises_of(provider: SandboxProvider, runtime: str | None) -> frozenset[Promise]:
+    """The promises that a back end keeps with a runtime."""
+    return provider.promises - (UNCERTAIN if runtime else frozenset())
 
 
 def _selection(provider: SandboxProvider, reason: str) -> BackEndSelection:

@@ -29,7 +29,7 @@ _ResultT = TypeVar("_ResultT")
 _READY_SECONDS = 20.0  # to start Python in a sandbox on a loaded machine
 _MOUNTED_PROGRAMS = Path(__file__).parent / "mounted"
 _RELAY_MOUNT = "agentbench-relay.py"
-_TUNNEL_MOUNT = "agentbench-carrier.py"
+_TUNNEL_MOUNT = "agentbench-tunnel.py"
 # A Python outside the environment that agents may write to, if there is one.
 _FIND_PYTHON = """
 for python in /usr/bin/python3 /usr/local/bin/python3; do
@@ -52,11 +52,7 @@ class Relay:
     """The connection from one sandbox to one socket."""
 
     def __init__(self, sandbox: Sandbox, name: str, socket: Path) -> None:
-        """Find the socket in a sandbox.
-
-        Raises:
-            KeyError: the sandbox was opened without `relay_mounts`.
-        """
+        """Find the socket in a sandbox that was opened with `relay_mounts`."""
         self._program = sandbox.mounted(_RELAY_MOUNT)
         self._tunnel: Sidecar | None = None
         try:
@@ -115,27 +111,25 @@ class LoopThread:
 
     def close(self) -> None:
         """Stop the loop; running tasks are cancelled."""
-        self.run(_cancel_others())
+
+        async def cancel_others() -> None:
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in others:
+                task.cancel()
+            with suppress(asyncio.CancelledError):
+                await asyncio.gather(*others, return_exceptions=True)
+
+        self.run(cancel_others())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
 
-async def _cancel_others() -> None:
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    with suppress(asyncio.CancelledError):
-        await asyncio.gather(*others, return_exceptions=True)
-
-
 @contextmanager
 def open_tunnel(stream: socket.socket, path: Path) -> Iterator[None]:
-    """Connect the tunnel on a stream to an endpoint while the block runs.
-
-    The agent controls the other end of the stream. Whatever it sends, the worst result is that the
-    agent has no model.
-    """
+    """Connect the tunnel on a stream to an endpoint while the block runs."""
+    # The agent controls the other end of the stream. Whatever it sends, the worst result is that
+    # the agent has no model.
     with closing(LoopThread()) as loop, loop.holding(_tunnel(stream, path)):
         yield
 
@@ -144,17 +138,17 @@ def open_tunnel(stream: socket.socket, path: Path) -> Iterator[None]:
 async def _tunnel(stream: socket.socket, path: Path) -> AsyncIterator[None]:
     reader, writer = await asyncio.open_connection(sock=stream)
     writer.write(START_MARK)
-    carrier = Multiplexer(reader, writer, partial(asyncio.open_unix_connection, str(path)))
+    multiplexer = Multiplexer(reader, writer, partial(asyncio.open_unix_connection, str(path)))
 
     async def listen() -> None:
         try:
             with suppress(ProtocolError):
-                await carrier.listen()
+                await multiplexer.listen()
         finally:
             writer.transport.abort()
 
     work = asyncio.ensure_future(listen())
-    ready = asyncio.ensure_future(carrier.ready.wait())
+    ready = asyncio.ensure_future(multiplexer.ready.wait())
     await asyncio.wait([work, ready], timeout=_READY_SECONDS, return_when=asyncio.FIRST_COMPLETED)
     ready.cancel()
     yield

@@ -3,8 +3,7 @@
 A key is a small file that names the folder of its state. So a key gets another state by one rename,
 and a state that sandboxes still use outlives its key. Every user of a state holds a lock on it;
 states without a key and without a lock are removed. A state has a checksum of its trees; a state
-that was damaged on disk is discarded when a process first looks for it. Its files are read for this
-once between restarts of the machine, and again if a file changes.
+that was damaged on disk is discarded when a process first looks for it.
 """
 
 import fcntl
@@ -17,7 +16,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -28,11 +26,8 @@ from agentbench.sandbox.interface import SnapshotId
 from agentbench.sandbox.registry import BACK_ENDS
 from agentbench.sandbox.trees import FileOwner, copy_tree, remove_tree
 
-if TYPE_CHECKING:
-    from agentbench.sandbox.folder_sandbox import SandboxFolders
-
 _STATE = "state.json"
-_LOCK = "in-use"  # locked by all who create or use the state; its text: the state as checked
+_LOCK = "in-use"  # locked by all who create or use the state
 _UNFINISHED_SECONDS = 10  # for this long, a new state may lack its lock; usually 0.1 ms
 _LOG = logging.getLogger("agentbench.cache")
 
@@ -74,7 +69,8 @@ class SnapshotStore:
         snapshot = self.id_of(key)
         try:
             with self.opened(snapshot), suppress(OSError):
-                os.utime(self._keys / key)  # for the removal of the least recently used ones
+                # `clean` removes the least recently used ones first.
+                os.utime(self._keys / key)
         except DamagedStateError as fault:
             _LOG.warning("%s; it is created again", fault)
             self.discard(snapshot)
@@ -87,13 +83,13 @@ class SnapshotStore:
         """Whether an id belongs to this store, existing or not."""
         return source.startswith(f"{self.prefix}:")
 
-    def save(self, key: str, folders: "SandboxFolders", *, lower: Path | None = None) -> SnapshotId:
+    def save(self, key: str, root: Path, *, lower: Path | None = None) -> SnapshotId:
         """Store the workspace and the environment; an existing snapshot of the key is replaced.
 
         Args:
             key: The name to find it by.
-            folders: The folders to store.
-            lower: The lower environment, if `folders.venv` is the upper folder of an overlay.
+            root: The folder of `workspace` and `venv`.
+            lower: The lower environment, if `venv` is the upper folder of an overlay.
 
         Raises:
             OSError: the disk is full.
@@ -105,13 +101,14 @@ class SnapshotStore:
         new_lock = state / f"{_LOCK}.new"
         with new_lock.open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH)
-            new_lock.rename(state / _LOCK)  # so that it is locked before others can see it
+            # Renamed only now, so that it is locked before others can see it.
+            new_lock.rename(state / _LOCK)
             state.chmod(0o711)
-            for folder, below in ((folders.workspace, None), (folders.venv, lower)):
-                (state / folder.name).mkdir()
-                copy_tree(folder, state / folder.name, owner=self.owner, lower=below)
+            for name, below in (("workspace", None), ("venv", lower)):
+                (state / name).mkdir()
+                copy_tree(root / name, state / name, owner=self.owner, lower=below)
             checksum = tree_checksum(state, without={_STATE, _LOCK})
-            facts = StateManifest(saved_at=str(folders.root), trees=checksum)
+            facts = StateManifest(saved_at=str(root), trees=checksum)
             write_atomically(state / _STATE, facts.json_with_checksum().encode())
             write_atomically(self._keys / key, state.name.encode())
         self.sweep()
@@ -138,7 +135,7 @@ class SnapshotStore:
                 facts = StateManifest.model_validate_json((folder / _STATE).read_bytes())
             except (OSError, ValidationError) as fault:
                 raise DamagedStateError(f"the snapshot {snapshot} has no valid {_STATE}") from fault
-            if not is_undamaged(folder, facts.trees, without={_STATE, _LOCK}, memo=folder / _LOCK):
+            if not is_undamaged(folder, facts.trees, without={_STATE, _LOCK}):
                 raise DamagedStateError(f"the snapshot {snapshot} was changed on disk, in {folder}")
             yield StoredState(
                 workspace=folder / "workspace", venv=folder / "venv", saved_at=facts.saved_at
@@ -181,7 +178,22 @@ class SnapshotStore:
             return 0
         states = set(self._states.iterdir())
         unnamed = states - {self._state_of(pointer) for pointer in self._keys.iterdir()}
-        return sum(map(_removed, unnamed))
+        removed = 0
+        for state in unnamed:
+            try:
+                with (state / _LOCK).open() as lock:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    remove_tree(state)
+                    removed += 1
+            except FileNotFoundError:
+                # Its creator was killed, or has not locked it yet.
+                with suppress(OSError):
+                    if time.time() - state.stat().st_mtime > _UNFINISHED_SECONDS:
+                        remove_tree(state)
+                        removed += 1
+            except OSError:
+                pass  # it is in use, or belongs to another user
+        return removed
 
     @property
     def _keys(self) -> Path:
@@ -195,7 +207,8 @@ class SnapshotStore:
         try:
             state = self._states / pointer.read_bytes().decode("ascii")
             exists = state.parent == self._states and stat.S_ISREG((state / _LOCK).stat().st_mode)
-        except (OSError, ValueError):  # a damaged key
+        except (OSError, ValueError):
+            # A damaged key counts as missing: the state is created again.
             return None
         return state if exists else None
 
@@ -209,20 +222,3 @@ def sweep_all(cache_dir: Path) -> int:
         for nouns in ("images", "snapshots")
     )
     return sum(store.sweep() for store in stores)
-
-
-def _removed(state: Path) -> bool:
-    """Remove a state unless it is locked."""
-    try:
-        with (state / _LOCK).open() as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            remove_tree(state)
-            return True
-    except FileNotFoundError:  # its creator was killed, or has not locked it yet
-        with suppress(OSError):
-            if time.time() - state.stat().st_mtime > _UNFINISHED_SECONDS:
-                remove_tree(state)
-                return True
-    except OSError:
-        pass
-    return False

@@ -36,16 +36,15 @@ class OutputCapture:
 
     @property
     def truncated(self) -> bool:
-        """Whether a part was omitted."""
         return self.total > self._head_cap + self._tail_cap
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes of the stream."""
         self.total += len(data)
         missing = self._head_cap - len(self._head)
         self._head += data[:missing]
         self._tail += data[missing:]
-        if len(self._tail) > 2 * self._tail_cap:  # done rarely, since each cut moves the tail
+        # Done rarely, since each cut moves the tail.
+        if len(self._tail) > 2 * self._tail_cap:
             del self._tail[: len(self._tail) - self._tail_cap]
 
     def text(self) -> str:
@@ -91,15 +90,8 @@ def command_result(
     duration: timedelta,
     use: ResourceUse,
 ) -> CommandResult:
-    """The result of a command; its deadline outranks lack of memory, which outranks a signal.
-
-    Args:
-        command: The command.
-        code: Its exit code, 128 + n for death by signal n; None if it ended at its deadline.
-        captures: Its output.
-        duration: The time that it took.
-        use: The resources that it used.
-    """
+    """The result of a command; `code` is 128 + n for death by signal n, None at its deadline."""
+    # The deadline outranks lack of memory, which outranks a signal.
     number = code - 128 if code is not None and 128 < code <= 128 + 64 else None
     ending = Ending.EXITED if number is None else Ending.KILLED
     if code is None:
@@ -138,7 +130,6 @@ class ChildResult:
     def result(
         self, command: Command, *, out_of_memory: bool = False, peak_memory: int | None = None
     ) -> CommandResult:
-        """The result of the command that the child ran."""
         use = ResourceUse(
             out_of_memory=out_of_memory, peak_memory_bytes=peak_memory, cpu_seconds=self.cpu_seconds
         )
@@ -158,9 +149,6 @@ def run_child(
 
     `end` kills the whole tree. It is called at the deadline, when `stop` returns true, and after an
     exception (of a sink, Ctrl-C), so that no process survives the call.
-
-    Raises:
-        SandboxError: the child did not die although it was killed.
     """
     with closing(_Watch(child, command)) as watch:
         try:
@@ -194,7 +182,6 @@ class _Watch:
             self._selector.register(child.stdin, selectors.EVENT_WRITE, self._write)
 
     def until_dead(self, end: Callable[[], None], stop: Callable[[], bool]) -> None:
-        """Handle events until the child has died, then read the rest of its pipes."""
         killed = False
         while not self._dead:
             for key, _ in self._selector.select(min(_CHECK_EVERY, self._remaining_seconds())):
@@ -217,7 +204,8 @@ class _Watch:
     def result(self) -> ChildResult:
         _, status, usage = os.wait4(self._child.pid, 0)
         code = os.waitstatus_to_exitcode(status)
-        self._child.returncode = code  # otherwise Popen would assume that it still runs
+        # Popen has not seen the end; without this it would assume that the child still runs.
+        self._child.returncode = code
         return ChildResult(
             exit_code=code if code >= 0 else 128 - code,
             timed_out=self._timed_out,

@@ -110,7 +110,6 @@ class DeepWalk:
 
     @property
     def depth(self) -> int:
-        """The number of folders between the root and the present one."""
         return len(self._levels) - 1
 
     @property
@@ -131,12 +130,7 @@ class DeepWalk:
             _close(above)
 
     def up(self) -> str:
-        """Return to the parent; returns the name of the present folder in it.
-
-        Raises:
-            OSError: the present folder was moved. The walk continues in its deepest ancestor that
-                is still open.
-        """
+        """Return to the parent; returns the name of the present folder in it."""
         previous, parent = self._levels.pop(), self._levels[-1]
         try:
             if parent.descriptor is None:
@@ -157,11 +151,7 @@ class DeepWalk:
 
 
 def remove_below(folder: int) -> None:
-    """Remove the content of an open folder; missing permissions of the owner are added.
-
-    Raises:
-        OSError: something cannot be removed.
-    """
+    """Remove the content of an open folder; missing permissions of the owner are added."""
     with DeepWalk(folder) as walk:
         _remove_files(walk)
         while walk.depth or walk.names:
@@ -248,9 +238,6 @@ def copy_tree(
         change: Returns the new content of a small file, or the new target of a link.
         lower: An immutable tree, if `source` is the upper folder of an overlay over it: the copy
             is the overlay's content, with hard links to the files from `lower`.
-
-    Raises:
-        OSError: the disk is full, or the source does not exist.
     """
     copy = _Copy(owner, change)
     with contextlib.ExitStack() as stack:

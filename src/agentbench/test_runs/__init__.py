@@ -9,7 +9,6 @@ __all__ = ["serialize_pytest_results"]
 
 
 def __getattr__(name: str) -> object:
-    """Import the serializer."""
     if name != "serialize_pytest_results":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from agentbench.test_runs.report_files import serialize_pytest_results

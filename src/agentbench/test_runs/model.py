@@ -33,10 +33,9 @@ class PytestSummary(Schema):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
-    """One test. `phases` counts its reports of setup, call and teardown, without repeated ones.
+    """One test. `phases` counts its reports of setup, call and teardown, without repeated ones."""
 
-    Not a Schema: a run may have 100,000 of them, and a model takes seven times the memory.
-    """
+    # Not a Schema: a run may have 100,000 of them, and a model takes seven times the memory.
 
     node_id: evidence.NodeId
     outcome: evidence.CaseOutcome
@@ -122,10 +121,8 @@ _OUTCOMES["retried"] = PhaseOutcome.RERUN  # pytest-retry's word
 
 
 def parse_phase(when: object, outcome: object) -> tuple[PhaseName, PhaseOutcome]:
-    """Parse a reporter's words; with an unknown word, the phase is a failed call.
-
-    xdist reports '???' for the phase in which a worker died, and plugins may invent outcomes.
-    """
+    """Parse a reporter's words; with an unknown word, the phase is a failed call."""
+    # xdist reports '???' for the phase in which a worker died, and plugins may invent outcomes.
     if isinstance(when, str) and when in PASSED_PHASES and isinstance(outcome, str):
         return PASSED_PHASES[when].when, _OUTCOMES.get(outcome, PhaseOutcome.FAILED)
     return PhaseName.CALL, PhaseOutcome.FAILED
@@ -158,18 +155,14 @@ class ReportedSession:
     report_left_out: bool = False  # the report exists, but is too large to be stored
 
     def add(self, node_id: NodeId, *phases: Phase, duration: float = 0.0) -> None:
-        """Add phases of a test and their duration."""
         known = self.phases.get(node_id)
         self.phases[node_id] = phases if known is None else known + phases
         self.durations[node_id] = self.durations.get(node_id, 0.0) + duration
 
     def begin(self, node_id: NodeId) -> None:
-        """Add a test that begins.
-
-        A plugin may repeat a test (pytest-rerunfailures, pytest-retry, flaky), and may report no
-        call of the run that it repeats. So the last run counts, and earlier ones only with a
-        failure that the plugin did not take back.
-        """
+        # A plugin may repeat a test (pytest-rerunfailures, pytest-retry, flaky), and may report no
+        # call of the run that it repeats. So the last run counts, and earlier ones only with a
+        # failure that the plugin did not take back.
         earlier = self.phases.get(node_id, ())
         failed = tuple(phase for phase in earlier if phase.outcome is PhaseOutcome.FAILED)
         self.phases[node_id] = failed
@@ -182,7 +175,6 @@ class ReportedSession:
             self.results[case.node_id] = case
 
     def add_skipped_file(self, file: NodeId, reason: str) -> None:
-        """Add a file that was skipped as a whole."""
         skipped = CaseOutcome.SKIPPED
         self.add_result(CaseResult(node_id=file, outcome=skipped, duration=0.0, message=reason))
 
@@ -238,7 +230,13 @@ def _worst_phase(phases: tuple[Phase, ...], own: list[Phase]) -> tuple[CaseOutco
         in_call.sort(key=lambda phase: not phase.is_subtest)
         word = CaseOutcome.FAILED if in_call else CaseOutcome.ERROR
         return word, (in_call or failed)[0]
-    if _cut_off(own):
+    # After KeyboardInterrupt and pytest.exit a test has no call, after a kill no teardown. A run
+    # that a plugin repeats has no teardown of its own.
+    setups, calls, teardowns = (_count_phases(own, when) for when in PhaseName)
+    passed = [phase for phase in own if phase.outcome is PhaseOutcome.PASSED]
+    reruns = sum(phase.outcome is PhaseOutcome.RERUN for phase in own)
+    ended = setups > 0 and teardowns > 0 and teardowns + reruns >= setups
+    if not ended or calls < _count_phases(passed, PhaseName.SETUP):
         return CaseOutcome.UNFINISHED, None
     for phase in own:
         if phase.outcome is PhaseOutcome.SKIPPED:
@@ -248,19 +246,6 @@ def _worst_phase(phases: tuple[Phase, ...], own: list[Phase]) -> tuple[CaseOutco
         if phase.when is PhaseName.CALL and phase.expected_to_fail:
             return CaseOutcome.XPASSED, phase
     return CaseOutcome.PASSED, None
-
-
-def _cut_off(own: list[Phase]) -> bool:
-    """Whether an expected phase is missing.
-
-    After KeyboardInterrupt and pytest.exit a test has no call, after a kill no teardown. A run
-    that a plugin repeats has no teardown of its own.
-    """
-    setups, calls, teardowns = (_count_phases(own, when) for when in PhaseName)
-    passed = [phase for phase in own if phase.outcome is PhaseOutcome.PASSED]
-    reruns = sum(phase.outcome is PhaseOutcome.RERUN for phase in own)
-    ended = setups > 0 and teardowns > 0 and teardowns + reruns >= setups
-    return not ended or calls < _count_phases(passed, PhaseName.SETUP)
 
 
 def _count_phases(phases: Iterable[Phase], when: PhaseName) -> int:

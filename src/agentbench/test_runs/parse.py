@@ -19,7 +19,7 @@ from agentbench.scoring.evidence import (
     ReportSource,
     ReportTrust,
 )
-from agentbench.test_runs import fallback, json_report
+from agentbench.test_runs import fallback
 from agentbench.test_runs.fallback import collection_fact
 from agentbench.test_runs.model import (
     CaseResult,
@@ -40,6 +40,7 @@ _PLAIN_CODES: dict[int | None, PytestOutcome] = {
     3: PytestOutcome.PYTEST_INTERNAL,
     4: PytestOutcome.USAGE,
 }
+# junit and the text do not say which tests were collected, and any test can forge the text.
 _CAN_PASS = (ReportSource.STREAM, ReportSource.JSON_REPORT)
 _MAX_COLLECTION_FACTS = 100  # of files that could not be collected, in a record
 
@@ -80,7 +81,16 @@ def _decide_by_exit_code(
         return PytestOutcome.COLLECTION_ERROR
     match ended.exit_code:
         case 0:
-            evident = _agrees(session, 0) and _all_passed(ended, session, cases)
+            # Every collected test ran to its end, and none failed.
+            evident = _agrees(session, 0) and session.source in _CAN_PASS
+            evident = evident and session.collection_finished
+            if ended.collect_only:
+                evident = evident and not session.phases
+            else:
+                enough = len(session.phases) >= max(1, session.collected_count or 0)
+                everything = session.collected.keys() <= session.phases.keys()
+                failed = any(case.outcome in FAILING_OUTCOMES for case in cases)
+                evident = evident and everything and enough and not failed
             return PytestOutcome.PASSED if evident else PytestOutcome.UNVERIFIED
         case 1:
             return PytestOutcome.FAILED if _agrees(session, 1) else PytestOutcome.UNVERIFIED
@@ -93,20 +103,9 @@ def _decide_by_exit_code(
 
 
 def _agrees(session: ReportedSession, exit_code: int) -> bool:
-    """Whether the session finished with this exit code, which junit files do not have."""
+    # A junit file has no exit code.
     by_code = session.exit_status == exit_code or session.source is ReportSource.JUNIT
     return session.finished and by_code
-
-
-def _all_passed(ended: PytestExit, session: ReportedSession, cases: Collection[CaseResult]) -> bool:
-    """Whether every collected test ran to its end and none failed."""
-    if session.source not in _CAN_PASS or not session.collection_finished:
-        return False
-    if ended.collect_only:
-        return not session.phases
-    everything = session.collected.keys() <= session.phases.keys()
-    enough = len(session.phases) >= max(1, session.collected_count or 0)
-    return everything and enough and not any(case.outcome in FAILING_OUTCOMES for case in cases)
 
 
 def result_of(
@@ -115,12 +114,23 @@ def result_of(
     """The result of a run, from a reporter's session and from how its process ended."""
     cases = cases_of(session)
     outcome = decide_outcome(ended, session, cases)
+    counts = Counter(case.outcome for case in cases)
+    known = len(session.collected) or session.collected_count
+    elapsed = sum(case.duration for case in cases)
+    summary = PytestSummary(
+        total=len(cases),
+        **{one.value: counts[one] for one in CaseOutcome if one is not CaseOutcome.ERROR},
+        errors=counts[CaseOutcome.ERROR] + len(session.collection_errors),
+        duration=elapsed if session.duration is None else session.duration,
+        deselected=session.deselected,
+        collected=len(session.phases) if known is None else known,
+    )
     spawn_error = session.spawn_error
     if outcome is PytestOutcome.SPAWN and spawn_error is None:
         spawn_error = _NO_PROGRAM.get(ended.exit_code or 0, "the sandbox was lost")
     return PytestResult(
         exit_code=ended.exit_code,
-        summary=_summary(session, cases),
+        summary=summary,
         tests=cases,
         json_report=session.json_report,
         text_output=text_output,
@@ -181,20 +191,6 @@ def facts_of(result: PytestResult, trust: ReportTrust) -> ReportFacts:
     )
 
 
-def _summary(session: ReportedSession, cases: Collection[CaseResult]) -> PytestSummary:
-    counts = Counter(case.outcome for case in cases)
-    known = len(session.collected) or session.collected_count
-    elapsed = sum(case.duration for case in cases)
-    return PytestSummary(
-        total=len(cases),
-        **{one.value: counts[one] for one in CaseOutcome if one is not CaseOutcome.ERROR},
-        errors=counts[CaseOutcome.ERROR] + len(session.collection_errors),
-        duration=elapsed if session.duration is None else session.duration,
-        deselected=session.deselected,
-        collected=len(session.phases) if known is None else known,
-    )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFiles:
     """The files of the reporters; None for a missing or refused one."""
@@ -218,7 +214,7 @@ def session_of(
     stream = read_stream(lines_of(files.stream or ""))
     report_text = files.json_report or ""
     parsed = untrusted_json.json_object(report_text)
-    report = json_report.read_json_report(parsed) if parsed is not None else None
+    report = fallback.read_json_report(parsed) if parsed is not None else None
     if report is not None and (stream.started or report.finished):
         session = merge_sessions(stream, report)
         if stream.started and report_limit is not None and len(report_text) > report_limit:

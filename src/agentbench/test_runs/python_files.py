@@ -50,7 +50,6 @@ class PythonScriptFiles:
     """
 
     def __init__(self, base: Iterable[PurePosixPath]) -> None:
-        """Protect the files of a project, given those at its base commit."""
         self._roots = {_root_of(path) for path in base}
 
     def why(self, path: PurePosixPath) -> Protected | None:
@@ -127,11 +126,8 @@ class PythonTestFiles(PythonScriptFiles):
         return content, Protected(_TABLES_RESTORED, tampers=True)
 
     def fault_in(self, path: PurePosixPath, content: bytes) -> str | None:
-        """See `ProtectedFiles.fault_in`.
-
-        pytest's own reader differs: it reads only its table of setup.cfg, and an old one takes more
-        for TOML than the standard does.
-        """
+        # pytest's own reader differs: it reads only its table of setup.cfg, and an old one takes
+        # more for TOML than the standard does.
         if path.name not in _RESTORERS:
             return None
         try:
@@ -155,7 +151,8 @@ def _is_named_test(path: PurePosixPath) -> bool:
 
 
 def _protected(path: PurePosixPath, why: str) -> Protected:
-    if why in {_SHADOWS, _SHADOWS_PLUGIN}:  # a new `json.py` may be an accident
+    # A new `json.py` may be an accident, a new `pluggy.py` hardly.
+    if why in {_SHADOWS, _SHADOWS_PLUGIN}:
         return Protected(why, tampers=_root_of(path) in _PLUGIN_ROOTS)
     return Protected(why, tampers=why in {_CONFIGURES, _AT_START})
 
@@ -171,7 +168,7 @@ def _shadows(path: PurePosixPath, names: frozenset[str], roots: set[str]) -> boo
 
 
 def _root_of(path: PurePosixPath) -> str:
-    """The name with which a path could be imported as a module or a package."""
+    # A project's packages are at its root, or in one of these two folders.
     below = path.parts[0] in {"src", "lib"} and len(path.parts) > 1
     return path.parts[1 if below else 0].partition(".")[0]
 
@@ -258,7 +255,7 @@ def _restored_ini(before: str, after: str) -> str | None:
 
 
 def _split(text: str) -> tuple[list[str], list[str]]:
-    """The lines of pytest's tables, and the others, with line ends like iniconfig's."""
+    # With line ends like iniconfig's, which pytest uses.
     tables: list[str] = []
     rest: list[str] = []
     lines = rest

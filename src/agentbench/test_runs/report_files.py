@@ -39,7 +39,6 @@ _LIMITS = {
 TOTAL_LIMIT = 1024 * _MIB  # the most bytes to read from a sandbox
 _MEMBER_LIMIT = 1000
 _POLL_SECONDS = 0.2
-# Reading takes at most a twentieth of the time, since a long stream is read again each time.
 _MAX_SHARE_OF_TIME = 20
 
 
@@ -117,29 +116,30 @@ def follow_progress(
         yield
         return
     over = Event()
-    follower = Thread(target=_follow, args=(sandbox, folder, tell, over), daemon=True)
+
+    def follow() -> None:
+        tally = ProgressCounter()
+        latest: RunProgress | None = None
+        pause = _POLL_SECONDS
+        while not over.wait(pause):
+            started = time.monotonic()
+            try:
+                tally.read_lines(lines_of(read_report_files(sandbox, folder).stream or ""))
+            except SandboxError:
+                return  # the run itself reports it
+            if tally.progress.collected and tally.progress != latest:
+                latest = tally.progress
+                tell(latest)
+            # A long stream is read again each time; this takes at most a twentieth of the time.
+            pause = max(_POLL_SECONDS, _MAX_SHARE_OF_TIME * (time.monotonic() - started))
+
+    follower = Thread(target=follow, daemon=True)
     follower.start()
     try:
         yield
     finally:
         over.set()
         follower.join()
-
-
-def _follow(sandbox: Sandbox, folder: PurePosixPath, tell: ProgressSink, over: Event) -> None:
-    tally = ProgressCounter()
-    latest: RunProgress | None = None
-    pause = _POLL_SECONDS
-    while not over.wait(pause):
-        started = time.monotonic()
-        try:
-            tally.read_lines(lines_of(read_report_files(sandbox, folder).stream or ""))
-        except SandboxError:
-            return  # the run itself reports it
-        if tally.progress.collected and tally.progress != latest:
-            latest = tally.progress
-            tell(latest)
-        pause = max(_POLL_SECONDS, _MAX_SHARE_OF_TIME * (time.monotonic() - started))
 
 
 class ProgressCounter:
@@ -152,12 +152,10 @@ class ProgressCounter:
 
     @property
     def progress(self) -> RunProgress:
-        """The progress at the last read."""
         collected = max(len(self._collected), len(self._done))
         return RunProgress(done=len(self._done), collected=collected)
 
     def read_lines(self, lines: Iterable[str]) -> None:
-        """Read the new complete lines."""
         for line in islice(lines, self._read, None):
             if not line.endswith("\n"):
                 break  # the line is incomplete

@@ -132,7 +132,6 @@ class RunRequest:
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
-        """Refuse arguments that the runner would misread."""
         self.runner.check(self)
 
 
@@ -151,5 +150,4 @@ class TestRun:
 
     @property
     def facts(self) -> ReportFacts:
-        """The part of the result that a verdict needs; computed on each call."""
         return parse.facts_of(self.result, self.trust)

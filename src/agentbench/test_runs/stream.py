@@ -51,7 +51,8 @@ def _read_record(session: model.ReportedSession, record: JsonObject) -> None:
                 python=text(record.get("python"), 100),
                 in_project=record.get("in_project") is True,
             )
-        case "spawn" if not session.started:  # after the start, only a forged line says so
+        case "spawn" if not session.started:
+            # After the start, only a forged line says so.
             session.spawn_error = text(record.get("error"))
         case "collect_error":
             file, message = _file(record), text(record.get("message"))
@@ -64,7 +65,13 @@ def _read_record(session: model.ReportedSession, record: JsonObject) -> None:
         case "collect_skip":
             session.add_skipped_file(NodeId(_file(record)), text(record.get("message")))
         case "collected":
-            _collected(session, record)
+            ids, names = record.get("ids"), record.get("names")
+            node_ids = [NodeId(text(each)) for each in ids] if isinstance(ids, list) else []
+            session.collected.update(dict.fromkeys(node_ids))
+            printed = names if isinstance(names, list) else []
+            for node_id, texts in zip(node_ids, printed, strict=False):
+                if isinstance(texts, list):
+                    session.names[node_id] = tuple(map(text, texts[:_NAMES_OF_A_TEST]))
         case "collection_finish":
             session.collection_finished = True
             session.deselected = untrusted_json.count(record.get("deselected")) or 0
@@ -90,17 +97,6 @@ def _read_record(session: model.ReportedSession, record: JsonObject) -> None:
 
 def _file(record: JsonObject) -> str:
     return untrusted_json.text(record.get("file")).split("::")[0] or "unknown"
-
-
-def _collected(session: model.ReportedSession, record: JsonObject) -> None:
-    ids, names = record.get("ids"), record.get("names")
-    if not isinstance(ids, list):
-        return
-    node_ids = [NodeId(untrusted_json.text(node_id)) for node_id in ids]
-    session.collected.update(dict.fromkeys(node_ids))
-    for node_id, texts in zip(node_ids, names if isinstance(names, list) else (), strict=False):
-        if isinstance(texts, list):
-            session.names[node_id] = tuple(map(untrusted_json.text, texts[:_NAMES_OF_A_TEST]))
 
 
 def _phase(session: model.ReportedSession, record: JsonObject) -> None:

@@ -30,7 +30,6 @@ def escape_control(text: str) -> str:
     r"""The text with control characters shown like `\x1b`; lone surrogates become U+FFFD."""
 
     def escaped(found: re.Match[str]) -> str:
-        """A control character in a visible form."""
         code = ord(found.group())
         return f"\\x{code:02x}" if code < 0x100 else "\ufffd"
 
@@ -43,6 +42,7 @@ def terminal_text(text: str) -> str:
     return escape_control(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
+# The kernel takes no NUL in an argument, and UTF-8 has no lone surrogates.
 def _check_encodable(text: str) -> str:
     if "\0" in text:
         raise ValueError("has a NUL character")

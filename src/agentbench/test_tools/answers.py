@@ -3,12 +3,11 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 from agentbench.core.schema import JsonObject
 from agentbench.core.untrusted_json import cut_middle
 from agentbench.scoring.evidence import CaseOutcome, PytestOutcome
-from agentbench.test_runs.model import CaseResult, CollectionError, PytestResult
+from agentbench.test_runs.model import PytestResult
 from agentbench.test_runs.runner import TestRun
 from agentbench.test_tools import envelope
 from agentbench.test_tools.envelope import PathMask
@@ -21,7 +20,6 @@ _TEXT_STEPS = (32_768, 16_384, 8_192, 4_096, 2_048, 1_024)
 _TRACEBACK_STEPS = (8_192, 4_096, 2_048, 1_024, 512)
 _LEAST_OF_A_TEST = 80  # bytes, the minimum of a test without a message
 _QUIET = (CaseOutcome.SKIPPED, CaseOutcome.XFAILED, CaseOutcome.XPASSED)
-_Item = TypeVar("_Item", CaseResult, CollectionError)
 FitsLimit = Callable[[PytestResult], bool]
 """Decides whether the answer for a result is small enough."""
 
@@ -138,7 +136,8 @@ def _envelope(run: TestRun, result: PytestResult, timeout_s: float) -> envelope.
         )
         error = envelope.ErrorObject(code=code, message=message, data=details)
         fields |= {"status": "error", "error_type": error_type, "error": error}
-    return envelope.PytestAnswer.model_construct(**fields)  # type: ignore[arg-type]  # checked when the result was made: 100,000 tests are not checked again
+    # They were checked when the result was made; 100,000 tests are not checked again.
+    return envelope.PytestAnswer.model_construct(**fields)  # type: ignore[arg-type]
 
 
 def fit_to_limit(result: PytestResult, limit: int, fits: FitsLimit) -> PytestResult:
@@ -151,7 +150,15 @@ def fit_to_limit(result: PytestResult, limit: int, fits: FitsLimit) -> PytestRes
     """
     form = result
     for form in _smaller_results(result):
-        if _least_size(form) <= limit and fits(form):
+        reported = form.json_report.get("tests")
+        # A lower bound is quick; to write a result of 100,000 tests only to measure it is not.
+        least = (
+            len(form.text_output)
+            + _LEAST_OF_A_TEST * len(form.tests)
+            + sum(len(case.traceback or "") for case in form.tests)
+            + _LEAST_OF_A_TEST * (len(reported) if isinstance(reported, list) else 0)
+        )
+        if least <= limit and fits(form):
             break
     return form
 
@@ -171,24 +178,34 @@ def _smaller_results(result: PytestResult) -> Iterator[PytestResult]:
             yield short
     result = _without(short, _QUIET, "skipped, xfailed and xpassed")
     yield result
-    yield from _shortened_failures(result)
 
-
-def _shortened_failures(result: PytestResult) -> Iterator[PytestResult]:
-    """Smaller versions of many failures: with shortened tracebacks, then with fewer failures."""
+    # Only failures are left: first with shortened tracebacks, then fewer of them.
     short = result
     for limit in _TRACEBACK_STEPS:
+
+        def cut(text: str | None, limit: int = limit) -> str | None:
+            return None if text is None else cut_middle(text, limit)
+
         short = _reduced(
             result,
             "the middle of long messages and tracebacks",
-            tests=tuple(_cut_case(case, limit) for case in result.tests),
-            collection_errors=tuple(_cut_error(error, limit) for error in result.collection_errors),
-            detail=None if result.detail is None else cut_middle(result.detail, limit),
+            tests=tuple(
+                replace(case, message=cut(case.message), traceback=cut(case.traceback))
+                for case in result.tests
+            ),
+            collection_errors=tuple(
+                error.model_copy(
+                    update={"message": cut(error.message), "traceback": cut(error.traceback)}
+                )
+                for error in result.collection_errors
+            ),
+            detail=cut(result.detail),
         )
         yield short
     tests, errors = short.tests, short.collection_errors
     while len(tests) > 1 or len(errors) > 1:
-        tests, errors = _shortened(tests), _shortened(errors)
+        tests = tests[: max(1, len(tests) // 2)]
+        errors = errors[: max(1, len(errors) // 2)]
         less = _omitted(short.tests, tests, "other tests")
         less += _omitted(short.collection_errors, errors, "collection errors")
         yield _reduced(short, *less, tests=tests, collection_errors=errors)
@@ -207,31 +224,3 @@ def _reduced(result: PytestResult, *what: str, **smaller: object) -> PytestResul
 def _omitted(before: Sequence[object], after: Sequence[object], words: str) -> list[str]:
     gone = len(before) - len(after)
     return [f"{gone} of {len(before)} {words}"] if gone else []
-
-
-def _shortened(items: tuple[_Item, ...]) -> tuple[_Item, ...]:
-    return items[: max(1, len(items) // 2)]
-
-
-def _cut_case(case: CaseResult, limit: int) -> CaseResult:
-    return replace(
-        case,
-        message=None if case.message is None else cut_middle(case.message, limit),
-        traceback=None if case.traceback is None else cut_middle(case.traceback, limit),
-    )
-
-
-def _cut_error(error: CollectionError, limit: int) -> CollectionError:
-    message, traceback = (cut_middle(text, limit) for text in (error.message, error.traceback))
-    return error.model_copy(update={"message": message, "traceback": traceback})
-
-
-def _least_size(result: PytestResult) -> int:
-    """A lower bound of a result's bytes, without writing it."""
-    reported = result.json_report.get("tests")
-    return (
-        len(result.text_output)
-        + _LEAST_OF_A_TEST * len(result.tests)
-        + sum(len(case.traceback or "") for case in result.tests)
-        + _LEAST_OF_A_TEST * (len(reported) if isinstance(reported, list) else 0)
-    )

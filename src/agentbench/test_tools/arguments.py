@@ -47,7 +47,6 @@ class NamedTool(StrEnum):
     def __new__(
         cls, name: str, arguments: type[ToolArguments], answer: type[Schema], description: str
     ) -> Self:
-        """A row of the table."""
         tool = str.__new__(cls, name)
         tool._value_ = name
         tool.arguments, tool.answer, tool.description = arguments, answer, description
@@ -64,12 +63,11 @@ def _check_no_option(text: str) -> str:
     return text
 
 
-def _integer(value: object) -> object:
-    """A whole number in any JSON form, such as 1.0."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-Seconds = Annotated[int, pydantic.BeforeValidator(_integer)]
+# JSON has one kind of number, and some clients write 1.0.
+_Integer = pydantic.BeforeValidator(
+    lambda value: int(value) if isinstance(value, float) and value.is_integer() else value
+)
+Seconds = Annotated[int, _Integer]
 _NoOption = Annotated[
     str,
     pydantic.Field(json_schema_extra=_PATTERN_IN_SCHEMA),
@@ -188,13 +186,15 @@ def escaped_name(name: str) -> str:
 
 
 def _location(loc: tuple[int | str, ...]) -> str:
-    text = "".join(f"[{part}]" if isinstance(part, int) else _location_part(part) for part in loc)
+    text = ""
+    for part in loc:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            # An unknown name is the caller's text, which may be long or contain anything.
+            plain = part.isascii() and part.isidentifier() and len(part) <= _MAX_NAME_LENGTH
+            text += part if plain else escaped_name(part)
     return f"{text}: " if text else ""
-
-
-def _location_part(part: str) -> str:
-    plain = part.isascii() and part.isidentifier() and len(part) <= _MAX_NAME_LENGTH
-    return part if plain else escaped_name(part)
 
 
 def input_schema(arguments: type[ToolArguments]) -> JsonObject:
@@ -207,7 +207,8 @@ def input_schema(arguments: type[ToolArguments]) -> JsonObject:
 
 class _ShortSchema(json_schema.GenerateJsonSchema):
     def field_title_should_be_set(self, _schema: object) -> bool:
-        return False  # it would only repeat the name to the model
+        # A title would only repeat the name to the model.
+        return False
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> json_schema.JsonSchemaValue:
         return self.generate_inner(schema["schema"])

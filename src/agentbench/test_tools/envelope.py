@@ -77,7 +77,7 @@ class PathMask:
         return value
 
     def _hide_upwards(self, found: re.Match[str]) -> str:
-        """Mask a relative path out of the project, as pytest prints it; plain dots stay."""
+        # pytest prints paths out of the project as relative ones. Plain dots stay.
         path = os.path.normpath(f"{self._root}/{found[0]}")
         top = PurePosixPath(path).parts[1:2]
         inside = path == self._root or path.startswith(f"{self._root}/")
@@ -90,7 +90,7 @@ def _relative(found: re.Match[str]) -> str:
 
 
 def _masked(path: str) -> str:
-    """Keep the part after site-packages, which says nothing about the machine."""
+    # The part after site-packages says nothing about the machine.
     library = _LIBRARY.search(path) or _STANDARD.search(path)
     return HIDDEN if library is None else f"{HIDDEN}/{library[1]}"
 
@@ -180,7 +180,10 @@ def message_of(run: TestRun, timeout_s: float) -> str:
         case PytestOutcome.TIMEOUT:
             text = f"pytest execution exceeded timeout of {timeout_s:g} seconds"
         case PytestOutcome.CRASH:
-            text = f"pytest subprocess terminated with {_death(command)}"
+            name = signal_name(command)
+            why = f" ({_KILL_CAUSES[command.ending]})" if command.ending in _KILL_CAUSES else ""
+            end = f"exit code {command.exit_code}" if name is None else f"signal {name}{why}"
+            text = f"pytest subprocess terminated with {end}"
         case PytestOutcome.SPAWN:
             text = spawn_message(result.spawn_error or "the sandbox was lost")
         case PytestOutcome.INTERRUPTED:
@@ -188,7 +191,9 @@ def message_of(run: TestRun, timeout_s: float) -> str:
         case PytestOutcome.PYTEST_INTERNAL:
             text = f"{_FAILED}: pytest internal error occurred{_cause(result.detail)}"
         case PytestOutcome.USAGE:
-            text = f"{_FAILED}: Invalid pytest arguments{_cause(_usage_error(command))}"
+            lines = [line for line in command.stderr.splitlines() if line.startswith("ERROR: ")]
+            why = lines[0].removeprefix("ERROR: ") if lines else ""
+            text = f"{_FAILED}: Invalid pytest arguments{_cause(why)}"
         case PytestOutcome.UNVERIFIED:
             text = f"{_FAILED}: it exited {result.exit_code}, but no report confirms that"
         case _:
@@ -216,18 +221,7 @@ def signal_name(command: CommandResult) -> str | None:
         return f"signal {number}"
 
 
-def _death(command: CommandResult) -> str:
-    name = signal_name(command)
-    why = f" ({_KILL_CAUSES[command.ending]})" if command.ending in _KILL_CAUSES else ""
-    return f"exit code {command.exit_code}" if name is None else f"signal {name}{why}"
-
-
 def _cause(detail: str | None) -> str:
-    """The line of a text with the reason: the last one of a traceback."""
+    # The last line of a traceback has the reason.
     lines = [line for line in (detail or "").splitlines() if line.strip()]
     return f": {lines[-1].strip()[:300]}" if lines else ""
-
-
-def _usage_error(command: CommandResult) -> str | None:
-    lines = [line for line in command.stderr.splitlines() if line.startswith("ERROR: ")]
-    return lines[0].removeprefix("ERROR: ") if lines else None

@@ -74,20 +74,20 @@ def check_targets(
             raise PathOutsideRootError(f"{argument}[{number}]: leads out of the project's root")
     missing = [number for number in range(len(files)) if not found.there[number]]
     if missing:
-        faults = (f"{argument}[{n}]: {_why_missing(argument, files[n])}" for n in missing[:20])
-        raise InvalidArgumentsError([*faults])
-
-
-def _why_missing(argument: str, file: str) -> str:
-    if argument == "paths" and "::" in file:
-        return "is a node id; give ids in node_ids of execute_tests, or the file without ::"
-    return "no such file or folder under the project's root"
+        faults: list[str] = []
+        for number in missing[:20]:
+            why = "no such file or folder under the project's root"
+            if argument == "paths" and "::" in files[number]:
+                why = "is a node id; give ids in node_ids of execute_tests, or the file without ::"
+            faults.append(f"{argument}[{number}]: {why}")
+        raise InvalidArgumentsError(faults)
 
 
 def resolve_on_host(paths: Sequence[str]) -> ResolvedPaths:
     """Resolve paths on this machine."""
     followed = tuple(map(os.path.realpath, paths))
-    exist = tuple(map(os.path.exists, followed))  # not Path.exists, which may raise OSError
+    # Not Path.exists, which may raise OSError.
+    exist = tuple(map(os.path.exists, followed))
     return ResolvedPaths(paths=followed, there=exist)
 
 
@@ -127,7 +127,7 @@ class PytestProject:
 def sandbox_project(
     sandbox: Sandbox, command: TestCommand, *, env: Mapping[str, str], isolated: bool
 ) -> PytestProject:
-    """A task's project in a sandbox opened with `reporter_mounts`; `env` is that of its tests.
+    """A task's project in a sandbox.
 
     Args:
         sandbox: The sandbox, opened with `reporter_mounts`.
@@ -217,7 +217,6 @@ def _discover(project: PytestProject, arguments: DiscoverArguments, cancel: Even
 
 
 def _checked_targets(project: PytestProject, **arguments: Sequence[str] | None) -> tuple[str, ...]:
-    """The targets for pytest, which are all inside the project."""
     targets: tuple[str, ...] = ()
     for name, texts in arguments.items():
         if texts is not None:
@@ -229,7 +228,6 @@ def _checked_targets(project: PytestProject, **arguments: Sequence[str] | None) 
 def _first_with_pytest(
     project: PytestProject, request: Callable[..., RunRequest], watch: CallControl
 ) -> TestRun:
-    """Run a request with the first interpreter that has pytest."""
     tried: list[str] = []
     for interpreter in project.interpreters():
         if interpreter.missing:
@@ -237,7 +235,8 @@ def _first_with_pytest(
             continue
         try:
             asked = request(runner=runner_of(interpreter.command))
-        except ValueError as error:  # the runner has no markers, for example
+        except ValueError as error:
+            # For example, unittest has no markers.
             raise InvalidArgumentsError([str(error)]) from None
         with project.open() as sandbox:
             found = execute_tests(

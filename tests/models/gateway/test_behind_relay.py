@@ -66,7 +66,7 @@ import os
 def is_carrier(pid):
     try:
         argv = open(f"/proc/{pid}/cmdline", "rb").read().split(b"\\0")
-        return argv[3].endswith(b"/agentbench-carrier.py")
+        return argv[3].endswith(b"/agentbench-tunnel.py")
     except (OSError, IndexError):
         return False
 (carrier,) = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and is_carrier(pid)]
@@ -249,7 +249,7 @@ def test_what_is_left_of_a_carrier_ends_with_its_command(far: Sandbox, door: Uni
     for _ in range(3):
         assert run(far, door, "true").ok
     seen = far.run(Command(argv=("sh", "-c", "cat /proc/*/cmdline"), timeout=timedelta(minutes=10)))
-    assert "agentbench-carrier" not in seen.stdout
+    assert "agentbench-tunnel" not in seen.stdout
     assert [each.name for each in threading.enumerate() if each.name == "agentbench-sidecar"] == []
 
 

@@ -27,7 +27,7 @@ def v2(tmp_path: Path, own: str, handed_down: dict[str, str]) -> CgroupHierarchy
     return find_hierarchy(tmp_path / "proc", tmp_path / "groups")
 
 
-def test_version_2_uses_the_nearest_group_that_hands_memory_down(tmp_path: Path) -> None:
+def test_version_2_uses_the_nearest_delegating_group(tmp_path: Path) -> None:
     words = {".": "cpu memory pids", "user/app": "memory pids", "user/app/ours.scope": ""}
     found = v2(tmp_path, "/user/app/ours.scope", words)
     assert found is not None
@@ -35,7 +35,7 @@ def test_version_2_uses_the_nearest_group_that_hands_memory_down(tmp_path: Path)
     assert (found.version, found.parents) == (2, {"memory": folder, "pids": folder})
 
 
-def test_version_2_without_memory_is_of_no_use(tmp_path: Path) -> None:
+def test_version_2_without_memory_is_unusable(tmp_path: Path) -> None:
     assert v2(tmp_path, "/", {".": "cpu pids"}) is None
 
 
@@ -51,7 +51,7 @@ def hierarchy() -> CgroupHierarchy:
     return found
 
 
-def test_a_group_limits_who_is_admitted_and_can_be_removed(hierarchy: CgroupHierarchy) -> None:
+def test_group_limits_admitted_processes(hierarchy: CgroupHierarchy) -> None:
     group = make_group(hierarchy, group_name("test"), Limits(memory_mib=64, pids=7))
     try:
         assert group.folders.keys() == hierarchy.parents.keys()
@@ -68,7 +68,7 @@ def test_a_group_limits_who_is_admitted_and_can_be_removed(hierarchy: CgroupHier
     assert not any(folder.exists() for folder in group.folders.values())
 
 
-def test_a_group_whose_processes_have_spent_their_time_is_removed_with_them(
+def test_throttled_group_is_removed_with_its_processes(
     hierarchy: CgroupHierarchy,
 ) -> None:
     group = make_group(hierarchy, group_name("test-spent"), Limits(cpus=0.01))
@@ -84,13 +84,13 @@ def test_a_group_whose_processes_have_spent_their_time_is_removed_with_them(
             process.kill()
 
 
-def test_a_group_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_failed_group_leaves_nothing(tmp_path: Path) -> None:
     plain = CgroupHierarchy(version=2, parents={"memory": tmp_path})  # no kernel behind it
     with pytest.raises(FileNotFoundError):
         make_group(plain, "x", Limits())
     assert list(tmp_path.iterdir()) == []
 
 
-def test_removing_a_group_that_is_gone_is_no_fault(tmp_path: Path) -> None:
+def test_removal_of_a_missing_group_does_nothing(tmp_path: Path) -> None:
     remove_group(tmp_path / "gone")
     assert list(tmp_path.iterdir()) == []

@@ -1,13 +1,45 @@
-"""The filter is run by a small interpreter of classic BPF, for machines that we are not on too."""
-
 import re
 import struct
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
 from agentbench.sandbox.bubblewrap import profile
-from agentbench.sandbox.bubblewrap.profile import seccomp_filter
+from agentbench.sandbox.bubblewrap.profile import (
+    seccomp_filter,
+    system_arguments,
+    system_binds,
+)
+
+
+def test_arguments_have_all_isolation() -> None:
+    arguments = system_arguments(network=False)
+    for wall in ("--unshare-all", "--disable-userns", "--new-session", "--clearenv"):
+        assert wall in arguments
+    assert arguments[arguments.index("--cap-drop") + 1] == "ALL"
+    assert "--share-net" not in arguments
+    assert PurePosixPath("/etc/resolv.conf") not in {
+        bind.target for bind in system_binds(network=False)
+    }
+
+
+def test_network_is_shared_on_request() -> None:
+    assert "--share-net" in system_arguments(network=True)
+
+
+def test_no_system_folder_is_bound_writable() -> None:
+    arguments = system_arguments(network=True)
+    assert not {"--bind", "--dev-bind", "--bind-try"} & set(arguments)
+    binds = [*system_binds(network=True)]
+    assert not any(bind.writable or bind.target == PurePosixPath("/") for bind in binds)
+
+
+def test_memory_file_systems_are_bounded() -> None:
+    arguments = system_arguments(network=False)
+    created = [n for n, word in enumerate(arguments) if word == "--tmpfs"]
+    assert {arguments[n + 1] for n in created} == {"/dev/shm", "/run"}
+    assert {arguments[n - 2] for n in created} == {"--size"}
+
 
 ALLOW, EPERM, ENOSYS = 0x7FFF0000, 0x00050001, 0x00050026
 X86, ARM = ("x86_64", 0xC000003E), ("aarch64", 0xC00000B7)
@@ -59,14 +91,14 @@ def test_calls_are_allowed_or_refused(machine: tuple[str, int], number: int, exp
 
 
 @pytest.mark.parametrize(("machine", "clone"), [(X86, 56), (ARM, 220)])
-def test_a_clone_may_make_threads_and_no_namespaces(machine: tuple[str, int], clone: int) -> None:
+def test_clone_allows_threads_only(machine: tuple[str, int], clone: int) -> None:
     assert verdict(machine, clone, 0x3D0F00) == ALLOW  # the flags of a thread
     for flag in (0x10000000, 0x20000000, 0x40000000, 0x00020000, 0x08000000):
         assert verdict(machine, clone, flag | 17) == EPERM
 
 
 @pytest.mark.parametrize(("machine", "ioctl"), [(X86, 16), (ARM, 29)])
-def test_nothing_is_typed_into_a_terminal(machine: tuple[str, int], ioctl: int) -> None:
+def test_terminal_injection_is_refused(machine: tuple[str, int], ioctl: int) -> None:
     assert verdict(machine, ioctl, 0, 0x5412) == EPERM  # TIOCSTI
     assert verdict(machine, ioctl, 0, (1 << 32) | 0x5412) == EPERM  # the kernel reads 32 bits
     assert verdict(machine, ioctl, 0, 0x5413) == ALLOW  # TIOCGWINSZ

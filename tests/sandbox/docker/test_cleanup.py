@@ -11,12 +11,13 @@ from dataclasses import replace
 import pytest
 
 from agentbench.sandbox.docker import cleanup
+from agentbench.sandbox.docker.cleanup import StoredImage, stored_images
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import ImageId, SandboxUse
 from agentbench.sandbox.ownership import ProcessOwner, labels_of
 from tests.patience import HANG_SECONDS, wait_until
-from tests.sandbox.conformance_base import LIMITS
+from tests.sandbox.conformance_base import LIMITS, sh
 from tests.sandbox.docker_fixtures import containers_in, engine, image, provider
 
 __all__ = ["engine", "image", "provider"]
@@ -49,7 +50,7 @@ def make_orphan(image: ImageId) -> str:
     return name
 
 
-def test_ctrl_c_leaves_nothing(engine: Engine, image: ImageId) -> None:
+def test_ctrl_c_removes_everything(engine: Engine, image: ImageId) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", HARNESS, image],
         stdout=subprocess.PIPE,
@@ -59,8 +60,8 @@ def test_ctrl_c_leaves_nothing(engine: Engine, image: ImageId) -> None:
         assert harness.stdout is not None
         name = harness.stdout.readline().strip()
         harness.send_signal(signal.SIGINT)
-        _, said = harness.communicate(timeout=HANG_SECONDS)
-    assert "KeyboardInterrupt" in said
+        _, reported = harness.communicate(timeout=HANG_SECONDS)
+    assert "KeyboardInterrupt" in reported
     with pytest.raises(DockerNotFoundError):
         state_of(engine, name)
 
@@ -71,9 +72,7 @@ def state_of(engine: Engine, name: str) -> dict[str, object]:
     return found
 
 
-def test_what_a_dead_harness_left_ends_by_itself_and_is_removed(
-    engine: Engine, image: ImageId
-) -> None:
+def test_container_of_a_killed_harness_ends_and_is_removed(engine: Engine, image: ImageId) -> None:
     for _ in range(5):
         with suppress(DockerNotFoundError):  # a run of another test began and removed it first
             ends_and_is_removed(engine, make_orphan(image))
@@ -98,7 +97,7 @@ def ends_and_is_removed(engine: Engine, orphan: str) -> None:
     assert not volumes & there
 
 
-def test_the_next_start_removes_what_is_dead_and_nothing_that_lives(
+def test_start_removes_only_orphans_of_dead_processes(
     provider: DockerProvider, engine: Engine, image: ImageId
 ) -> None:
     living = [sys.executable, "-c", HARNESS, image]
@@ -129,18 +128,18 @@ def of_another_boot(engine: Engine, image: ImageId) -> str:
         return str(api.create_container(image, ["true"], labels=labels)["Id"])
 
 
-def test_what_counts_processes_anew_is_not_taken_for_dead(engine: Engine, image: ImageId) -> None:
+def test_owner_in_another_pid_namespace_counts_as_alive(engine: Engine, image: ImageId) -> None:
     here = ProcessOwner.current()
     elsewhere = replace(here, boot=f"{here.boot}1", pid=2**22)
     labels = labels_of("sandbox", elsewhere)
     with engine.api("make a container of another namespace") as api:
-        made = str(api.create_container(image, ["true"], labels=labels)["Id"])
+        created = str(api.create_container(image, ["true"], labels=labels)["Id"])
     try:
         cleanup.remove_dead_orphans(engine)
-        assert state_of(engine, made)
+        assert state_of(engine, created)
     finally:
         with engine.api("remove it") as api:
-            api.remove_container(made)
+            api.remove_container(created)
 
 
 class NotingEngine:
@@ -163,7 +162,7 @@ class NotingEngine:
         return ask
 
 
-def test_to_find_the_dead_four_lists_are_asked_for_and_nothing_is_measured(engine: Engine) -> None:
+def test_search_for_dead_orphans_measures_nothing(engine: Engine) -> None:
     noting = NotingEngine(engine)
     cleanup.remove_dead_orphans(noting)
     asked = [name for name, _options in noting.asked if not name.startswith("remove_")]
@@ -171,7 +170,7 @@ def test_to_find_the_dead_four_lists_are_asked_for_and_nothing_is_measured(engin
     assert not dict(noting.asked)["containers"]["size"]
 
 
-def test_what_is_in_use_is_left_alone_unless_asked(
+def test_orphan_in_use_is_removed_only_on_request(
     provider: DockerProvider, engine: Engine, image: ImageId
 ) -> None:
     with provider.open(image, limits=LIMITS, network=False):
@@ -185,7 +184,7 @@ def test_what_is_in_use_is_left_alone_unless_asked(
 
 
 @pytest.mark.parametrize("plain", [False, True])
-def test_a_volume_that_lost_its_container_is_found_and_removed(
+def test_volume_without_a_container_is_found_and_removed(
     provider: DockerProvider, engine: Engine, image: ImageId, plain: bool
 ) -> None:
     with provider.open(image, limits=LIMITS, network=False, use=SandboxUse(plain_workspace=plain)):
@@ -201,10 +200,38 @@ def test_a_volume_that_lost_its_container_is_found_and_removed(
     assert not volumes & {item.id for item in cleanup.find_engine_orphans(engine)}
 
 
-def test_what_does_not_bear_our_label_is_never_listed(engine: Engine, image: ImageId) -> None:
+def test_objects_without_our_label_are_never_listed(engine: Engine, image: ImageId) -> None:
     with engine.api("make a stranger") as api:
         stranger = api.create_container(image, ["true"], labels={"other": "1"})["Id"]
         try:
             assert stranger not in {item.id for item in cleanup.find_engine_orphans(engine)}
         finally:
             api.remove_container(stranger)
+
+
+KEY = "test-docker-kept"
+
+
+@pytest.fixture
+def snapshot(provider: DockerProvider, image: ImageId) -> Iterator[str]:
+    with provider.open(image, limits=LIMITS, network=False) as box:
+        sh(box, "head -c 3000000 /dev/urandom > file")
+        created = box.snapshot(KEY)
+    yield created
+    provider.discard(created)
+
+
+def kept(engine: Engine) -> StoredImage:
+    (found,) = (each for each in stored_images(engine) if each.key == KEY)
+    return found
+
+
+def test_stored_snapshot_has_its_own_size_and_is_in_use_by_a_sandbox(
+    engine: Engine, provider: DockerProvider, snapshot: str
+) -> None:
+    idle = kept(engine)
+    assert 3_000_000 <= idle.size_bytes < 30_000_000, "not the base image's size, too"
+    assert not idle.in_use
+    with provider.open(snapshot, limits=LIMITS, network=False):
+        assert kept(engine).in_use
+    assert not kept(engine).in_use

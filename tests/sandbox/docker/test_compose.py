@@ -27,11 +27,10 @@ from agentbench.sandbox.host_environment import resolvers
 from agentbench.sandbox.interface import (
     ORDINARY_USE,
     Command,
+    EngineProvider,
     HasServices,
     ImageId,
     LastingSandbox,
-    Promise,
-    RunsServices,
     Sandbox,
     SandboxProvider,
     SandboxUse,
@@ -45,9 +44,28 @@ from tests.sandbox.compose_services import ASK, IDLE, PORT, STORE, ask, compose,
 from tests.sandbox.conformance import SandboxConformance
 from tests.sandbox.conformance_base import LIMITS, python, sh
 from tests.sandbox.conformance_isolation import connects, listening
-from tests.sandbox.docker_fixtures import bridge_of, engine, image, left_in, provider
+from tests.sandbox.docker_fixtures import (
+    bridge_of,
+    engine,
+    gaps,
+    image,
+    left_in,
+    leftovers,
+    provider,
+    reachable_host,
+    reconnect,
+)
 
-__all__ = ["compose", "engine", "image", "provider"]
+__all__ = [
+    "compose",
+    "engine",
+    "gaps",
+    "image",
+    "leftovers",
+    "provider",
+    "reachable_host",
+    "reconnect",
+]
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("compose")]
 
@@ -119,9 +137,7 @@ def report(sandbox: Sandbox, name: str = "db") -> ServiceReport:
     return next(each for each in sandbox.service_reports() if each.name == name)
 
 
-def test_a_sandbox_reaches_its_services_by_name_and_nothing_else(
-    opened: Opener, engine: Engine
-) -> None:
+def test_sandbox_reaches_only_its_services(opened: Opener, engine: Engine) -> None:
     before = left_in(engine)
     with opened(WHOLE) as sandbox:
         assert ask(sandbox, "GET", "a") == "1"
@@ -157,16 +173,14 @@ def test_services_of_two_sandboxes_are_fresh_and_apart(opened: Opener) -> None:
         assert (ask(one, "GET", "a"), ask(other, "GET", "a")) == ("1", "none")
 
 
-def test_set_up_with_a_network_has_a_way_out(opened: Opener, engine: Engine) -> None:
+def test_set_up_with_a_network_reaches_outside(opened: Opener, engine: Engine) -> None:
     with opened(STORE, network=True) as sandbox:
         with listening() as port:
             assert connects(sandbox, bridge_of(engine), port)
         assert ask(sandbox, "GET", "a") == "none"
 
 
-def test_the_limits_of_all_services_are_those_of_the_sandbox(
-    opened: Opener, engine: Engine
-) -> None:
+def test_services_share_the_limits_of_the_sandbox(opened: Opener, engine: Engine) -> None:
     text = (
         STORE
         + '  idle: {image: "agentbench/python:3.11", command: [sleep, "99"], mem_limit: 64m}\n'
@@ -185,7 +199,7 @@ def test_the_limits_of_all_services_are_those_of_the_sandbox(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "reported"),
     [
         (FAILING, "service db ended with exit code 3 (no such table)"),
         (UNHEALTHY, "service db is unhealthy: closed"),
@@ -194,14 +208,14 @@ def test_the_limits_of_all_services_are_those_of_the_sandbox(
     ],
 )
 def test_a_service_that_does_not_work_is_the_tasks_fault(
-    opened: Opener, engine: Engine, text: str, said: str
+    opened: Opener, engine: Engine, text: str, reported: str
 ) -> None:
     before = left_in(engine)
     with pytest.raises(ServiceError) as caught, opened(text):
         pass
     assert caught.value.fault == "task"
-    assert f"docker-compose.yaml: {said}" in str(caught.value)
-    assert caught.value.logs.keys() >= {said.split()[1]}
+    assert f"docker-compose.yaml: {reported}" in str(caught.value)
+    assert caught.value.logs.keys() >= {reported.split()[1]}
     assert left_in(engine) == before
 
 
@@ -219,7 +233,7 @@ def test_an_image_is_built_once_until_its_folder_changes(
     provider: DockerProvider, engine: Engine, tmp_path: Path
 ) -> None:
     services = services_in(tmp_path, f"{STORE}  main: {{build: ./db}}\n")
-    assert isinstance(provider, RunsServices)
+    assert isinstance(provider, EngineProvider)
     first = provider.prepare_services(services)
     assert first is not None
     assert provider.prepare_services(services) == first
@@ -298,7 +312,7 @@ def test_a_cancelled_run_does_not_wait_for_services(opened: Opener, engine: Engi
 
 
 @pytest.mark.parametrize("seconds", [0.2, 0.4, 0.6, 0.8, 1.0])
-def test_a_run_that_is_cancelled_while_services_start_leaves_nothing(
+def test_cancelled_start_of_services_leaves_nothing(
     opened: Opener, engine: Engine, seconds: float
 ) -> None:
     before, cancel = left_in(engine), Event()
@@ -407,9 +421,9 @@ hostname; ulimit -n; echo $MINE; stat -f -c %T /scratch; getent hosts far | cut 
 df -m --output=size /dev/shm | tail -n 1 | tr -d ' '; touch /tmp/x
 chown 1000 /tmp/x 2> /dev/null || echo no; cmp /run/secrets/token /in || grep -c SET /run/secrets/*
 """
-        said = sh(sandbox, script).stdout.split()
-        assert said[:7] == ["desk", "99", "1", "tmpfs", "10.9.8.7", "32", "no"]
-        assert int(said[7]) > 0
+        reported = sh(sandbox, script).stdout.split()
+        assert reported[:7] == ["desk", "99", "1", "tmpfs", "10.9.8.7", "32", "no"]
+        assert int(reported[7]) > 0
         wait_until(lambda: sh(sandbox, "cat /tmp/begun").stdout == f"1 {PORT}\n")
         assert sh(sandbox, "grep -sl 'sleep[^.]infinity' /proc/[0-9]*/cmdline").ok, "it goes on"
         wait_until(lambda: report(sandbox, "twin").log == b"ready\n")
@@ -422,7 +436,7 @@ def test_commands_run_in_a_service_and_its_files_are_read_also_after_its_end(
 ) -> None:
     with opened(STORE) as sandbox:
         assert isinstance(sandbox, HasServices)
-        said: list[bytes] = []
+        reported: list[bytes] = []
         minute = timedelta(minutes=1)
 
         def run(script: str, *, user: str | None = None, timeout: timedelta = minute) -> int | None:
@@ -431,13 +445,13 @@ def test_commands_run_in_a_service_and_its_files_are_read_also_after_its_end(
                 argv=("sh", "-c", script),
                 timeout=timeout,
                 user=user,
-                sink=lambda _stream, data: said.append(data),
+                sink=lambda _stream, data: reported.append(data),
             )
             return sandbox.run_in_service("db", command)
 
         assert run("mkdir /srv/out && echo 1 > /srv/out/a && id -u", user="root") == 0
         assert run("exit 3") == 3
-        assert b"".join(said) == b"0\n"
+        assert b"".join(reported) == b"0\n"
         assert run("sleep 600", timeout=timedelta(seconds=0.2)) is None
         ask(sandbox, "STOP", "5")
         wait_until(lambda: report(sandbox).failure is not None)
@@ -469,7 +483,7 @@ def test_a_lasting_sandbox_reaches_the_outside_once_it_is_connected(
         assert tuple(known[1:]) == resolvers()
 
 
-def test_a_service_is_started_again_as_its_file_says(opened: Opener) -> None:
+def test_service_restarts_as_its_file_says(opened: Opener) -> None:
     with opened(STORE.replace("    ports:", "    restart: always\n    ports:")) as sandbox:
         ask(sandbox, "STOP", "5")
         wait_until(lambda: ask(sandbox, "GET", "a") == "none")
@@ -516,8 +530,8 @@ def test_ctrl_c_removes_all_services(harness: subprocess.Popen[str], engine: Eng
     project = harness.stdout.readline().strip()
     assert len(things_of(engine, project)) == 5  # two services, two networks, a volume
     harness.send_signal(signal.SIGINT)
-    _, said = harness.communicate(timeout=HANG_SECONDS)
-    assert "KeyboardInterrupt" in said
+    _, reported = harness.communicate(timeout=HANG_SECONDS)
+    assert "KeyboardInterrupt" in reported
     assert things_of(engine, project) == []
 
 
@@ -583,23 +597,3 @@ class TestConformanceWithServices(SandboxConformance):
         provider = ProviderWithServices(engine)
         provider.services = services_in(tmp_path_factory.mktemp("services"), IDLE)
         return provider
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def gaps(cls) -> frozenset[Promise]:
-        return frozenset()
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def reconnect(cls) -> Callable[[], SandboxProvider]:
-        return DockerProvider.connect
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def leftovers(cls, engine: Engine) -> Callable[[], frozenset[str]]:
-        return lambda: left_in(engine)
-
-    @pytest.fixture(scope="class")
-    @classmethod
-    def reachable_host(cls, engine: Engine) -> str:
-        return bridge_of(engine)

@@ -53,7 +53,7 @@ def written(
 
 
 @pytest.mark.parametrize(
-    ("setting", "said"),
+    ("setting", "reported"),
     [
         ("privileged: true", "services.db.privileged: is not supported"),
         ("pid: host", "services.db.pid: is not supported"),
@@ -90,8 +90,8 @@ def written(
         ("build: {context: ., ssh: [default]}", "services.db.build.ssh: is not supported"),
     ],
 )
-def test_a_setting_that_reaches_this_machine_is_refused_with_its_field(
-    model: Callable[..., ComposeModel], tmp_path: Path, setting: str, said: str
+def test_setting_that_reaches_the_host_is_refused_with_its_field(
+    model: Callable[..., ComposeModel], tmp_path: Path, setting: str, reported: str
 ) -> None:
     (tmp_path / "out").symlink_to("/etc")
     image = "" if setting.startswith("build") else "image: a, "
@@ -100,11 +100,11 @@ def test_a_setting_that_reaches_this_machine_is_refused_with_its_field(
         model(f"{other}  db: {{{image}{setting}}}")
     (line,) = str(caught.value).splitlines()
     assert line.startswith(f"{tmp_path}/docker-compose.yaml: ")
-    assert said in line
+    assert reported in line
 
 
 @pytest.mark.parametrize(
-    ("rest", "said"),
+    ("rest", "reported"),
     [
         ("networks: {default: {external: true}}", "networks.default.external: is refused"),
         ("networks: {default: {driver: host}}", "networks.default.driver: host is refused"),
@@ -116,17 +116,17 @@ def test_a_setting_that_reaches_this_machine_is_refused_with_its_field(
         ("configs: {token: {file: ../x}}", "configs.token: is not a file below"),
     ],
 )
-def test_what_services_share_is_their_own(
-    model: Callable[..., ComposeModel], rest: str, said: str
+def test_shared_settings_belong_to_the_project(
+    model: Callable[..., ComposeModel], rest: str, reported: str
 ) -> None:
     uses = "volumes: ['data:/x'], " if rest.startswith("volumes") else ""
     uses += f"{rest.split(':')[0]}: [token], " if "token" in rest else ""
-    with pytest.raises(ServiceError, match=said):
+    with pytest.raises(ServiceError, match=reported):
         model(f"  db: {{{uses}image: a}}", rest)
 
 
 @pytest.mark.parametrize(
-    ("setting", "said"),
+    ("setting", "reported"),
     [
         ("network_mode: none", "services.main.network_mode: is not supported"),
         ("read_only: true", "services.main.read_only: is not supported"),
@@ -135,11 +135,11 @@ def test_what_services_share_is_their_own(
         ("privileged: true", "services.main.privileged: is not supported"),
     ],
 )
-def test_main_takes_what_a_sandbox_can_have(
-    model: Callable[..., ComposeModel], setting: str, said: str
+def test_main_takes_settings_that_a_sandbox_may_have(
+    model: Callable[..., ComposeModel], setting: str, reported: str
 ) -> None:
     rest = "secrets: {token: {environment: HOME}}" if "secrets" in setting else ""
-    with pytest.raises(ServiceError, match=said):
+    with pytest.raises(ServiceError, match=reported):
         model("  db: {image: a}", rest, main=f"  main: {{image: a, {setting}}}\n")
 
 
@@ -186,7 +186,7 @@ def test_a_project_has_names_labels_and_limits_of_its_own(
     assert document["volumes"] == {"data": {"name": "p_data", "labels": {"ours": "1"}}}
 
 
-def test_with_a_network_there_is_a_way_out_and_usual_names(
+def test_network_gives_services_public_access_and_name_resolution(
     model: Callable[..., ComposeModel],
 ) -> None:
     text = "  db: {image: a}\n  apart: {image: a, networks: [back]}"
@@ -198,7 +198,7 @@ def test_with_a_network_there_is_a_way_out_and_usual_names(
     assert "dns" in written(found)["services"]["db"]
 
 
-def test_services_that_declare_too_much_are_told_the_limit(
+def test_services_above_the_limit_are_refused(
     model: Callable[..., ComposeModel],
 ) -> None:
     found = model("  db: {image: a, mem_limit: 900m}\n  web: {image: a, mem_limit: 900m}")

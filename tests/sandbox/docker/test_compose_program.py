@@ -41,7 +41,7 @@ def test_the_plug_in_is_preferred_and_the_older_name_is_found(installed: Path) -
     assert find_compose(FACTS).argv == (str(installed / "docker"), "compose")
 
 
-def test_the_first_compose_is_too_old(installed: Path) -> None:
+def test_compose_version_1_is_too_old(installed: Path) -> None:
     put(installed, "docker", "#!/bin/sh\nexit 1\n")
     put(installed, "docker-compose", "#!/bin/sh\necho 1.29.2\n")
     with pytest.raises(UnavailableError, match="need Docker Compose 2"):
@@ -53,7 +53,7 @@ def test_podman_runs_no_services() -> None:
         find_compose(replace(FACTS, product=EngineProduct.PODMAN))
 
 
-def test_a_call_sees_the_variables_of_the_file_and_few_of_ours(
+def test_compose_gets_the_variables_of_the_file_and_few_of_ours(
     installed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(installed, "show", SHOW)
@@ -67,7 +67,7 @@ def test_a_call_sees_the_variables_of_the_file_and_few_of_ours(
     assert "SOME_TOKEN" not in found
 
 
-def test_a_call_ends_with_the_run_and_at_its_limit(installed: Path) -> None:
+def test_compose_ends_with_the_run_and_at_its_limit(installed: Path) -> None:
     put(installed, "hang", "#!/bin/sh\nsleep 1000\n")
     program, cancel = ComposeProgram(argv=(str(installed / "hang"),), version="2"), Event()
     timer = Timer(0.2, cancel.set)
@@ -86,7 +86,7 @@ ComposeProgram(argv=(sys.argv[1],), version="2").run(seconds=900)
 """
 
 
-def test_a_call_ends_with_the_process_that_made_it(installed: Path, tmp_path: Path) -> None:
+def test_compose_ends_with_its_parent_process(installed: Path, tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     put(installed, "hang", f"#!/bin/sh\nsleep 1000 & echo $! > {pid}; wait\n")
     argv = [sys.executable, "-c", CALLER, str(installed / "hang")]

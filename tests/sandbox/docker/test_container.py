@@ -1,26 +1,126 @@
-"""A container that others meddle with, and its removal."""
+"""What a container is made of, as the engine then has it."""
 
+import os
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 
 from agentbench.errors import SandboxError
-from agentbench.sandbox.docker.container import DockerContainer, remove_container
+from agentbench.sandbox.docker.container import (
+    ContainerPlan,
+    DockerContainer,
+    create_container,
+    readable_inside,
+    remove_container,
+)
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
-from agentbench.sandbox.interface import Command, ImageId
+from agentbench.sandbox.interface import Command, ImageId, Limits, ReadOnlyMount, SandboxUse
+from agentbench.sandbox.ownership import ProcessOwner
 from agentbench.scoring.evidence import CommandResult, Ending
 from tests.patience import HANG_SECONDS, wait_until, with_growing_limit
 from tests.sandbox.conformance_base import LIMITS, PATIENCE, python, sh
-from tests.sandbox.docker_fixtures import containers_in, engine, image, left_in, provider
+from tests.sandbox.docker_fixtures import (
+    containers_in,
+    engine,
+    foreign_image,
+    image,
+    left_in,
+    provider,
+)
 
-__all__ = ["engine", "image", "provider"]
+__all__ = ["engine", "foreign_image", "image", "provider"]
 
-pytestmark = pytest.mark.docker
+Created = Callable[..., dict[str, Any]]
 
 
+@pytest.fixture
+def created(engine: Engine, foreign_image: str) -> Iterator[Created]:
+    """Creates a container that is never started and tells what the engine has of it."""
+    made: list[str] = []
+
+    def create(**changes: Any) -> dict[str, Any]:
+        parts = {"image": foreign_image, "image_env": (), "limits": Limits(), **changes}
+        with engine.api("create a container") as api:
+            plan = ContainerPlan(owner=ProcessOwner.current(), **parts)
+            made.append(create_container(api, f"agentbench-test-{os.getpid()}", plan, cpus=2))
+            found: dict[str, Any] = api.inspect_container(made[-1])
+        return found
+
+    yield create
+    for container in made:
+        with engine.api("remove it") as api:
+            api.remove_container(container, v=True)
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize(
+    ("image_path", "path"),
+    [
+        ("/x:/y", "/opt/venv/bin:/x:/y"),
+        ("/opt/venv/bin:/x", "/opt/venv/bin:/x"),
+    ],
+)
+def test_virtual_environment_is_first_on_the_path(
+    created: Created, image_path: str, path: str
+) -> None:
+    env = created(image_env=(f"PATH={image_path}",))["Config"]["Env"]
+    assert f"PATH={path}" in env
+
+
+@pytest.mark.docker
+def test_image_without_a_path_gets_the_default_path(created: Created) -> None:
+    (path,) = [item for item in created()["Config"]["Env"] if item.startswith("PATH=")]
+    assert path.endswith("/usr/sbin:/usr/bin:/sbin:/bin")
+
+
+@pytest.mark.docker
+def test_limits_are_those_of_the_engine(created: Created) -> None:
+    limits = Limits(cpus=64, open_files=99, memory_mib=64)
+    found = created(limits=limits)["HostConfig"]
+    assert found["NanoCpus"] == 2_000_000_000  # more processors than there are mean all
+    assert {"Name": "nofile", "Soft": 99, "Hard": 99} in found["Ulimits"]
+    assert found["Memory"] == 64 << 20
+    assert found["MemorySwap"] == found["Memory"]  # of both together
+
+
+@pytest.mark.docker
+def test_variables_of_commands_are_not_those_of_the_container(created: Created) -> None:
+    assert "PIP_INDEX_URL=x" not in created(env={"PIP_INDEX_URL": "x"})["Config"]["Env"]
+
+
+@pytest.mark.docker
+def test_mounts_are_read_only_and_everything_is_labelled(
+    created: Created, engine: Engine, tmp_path: Path
+) -> None:
+    mount = ReadOnlyMount(name="tools", source=tmp_path)
+    found = created(bound=(mount,), network=True, use=SandboxUse(plain_workspace=True))
+    (bind,) = [item for item in found["HostConfig"]["Mounts"] if item["Type"] == "bind"]
+    assert (bind["Target"], bind["ReadOnly"]) == ("/agentbench/tools", True)
+    assert found["HostConfig"]["NetworkMode"] == "bridge"
+    volumes = [item["Name"] for item in found["Mounts"] if item["Type"] == "volume"]
+    with engine.api("look at the volumes") as api:
+        labels = [api.inspect_volume(name)["Labels"] for name in volumes]
+    assert len(labels) == 2
+    owners = {ProcessOwner.from_labels(each) for each in [*labels, found["Config"]["Labels"]]}
+    assert owners == {ProcessOwner.current()}
+
+
+@pytest.mark.parametrize(
+    ("mode", "readable"), [(0o755, True), (0o750, False), (0o744, False), (0o700, False)]
+)
+def test_folder_must_be_readable_by_others(tmp_path: Path, mode: int, readable: bool) -> None:
+    tmp_path.chmod(mode)
+    expected = readable or tmp_path.stat().st_uid == 1000
+    assert readable_inside(ReadOnlyMount(name="x", source=tmp_path)) is expected
+
+
+@pytest.mark.docker
 def test_a_container_that_is_killed_from_outside_is_an_error_of_the_sandbox(
     provider: DockerProvider, engine: Engine, image: ImageId
 ) -> None:
@@ -48,7 +148,8 @@ def is_frozen(engine: Engine) -> bool:
     return True
 
 
-def test_a_container_that_does_not_answer_is_started_anew(
+@pytest.mark.docker
+def test_unresponsive_container_is_restarted(
     provider: DockerProvider, engine: Engine, image: ImageId
 ) -> None:
     frozen = []
@@ -77,7 +178,8 @@ def is_running(engine: Engine) -> bool:
         return bool(api.inspect_container(name)["State"]["Running"])
 
 
-def test_where_nobody_lives_killing_is_left_to_the_removal(
+@pytest.mark.docker
+def test_idle_container_is_not_killed_before_its_removal(
     provider: DockerProvider, engine: Engine, image: ImageId
 ) -> None:
     with provider.open(image, limits=LIMITS, network=False) as sandbox:
@@ -91,6 +193,7 @@ def test_where_nobody_lives_killing_is_left_to_the_removal(
     assert left_in(engine) == frozenset()
 
 
+@pytest.mark.docker
 def test_a_command_that_runs_is_killed_with_its_container(
     provider: DockerProvider, engine: Engine, image: ImageId
 ) -> None:
@@ -112,13 +215,13 @@ def test_a_command_that_runs_is_killed_with_its_container(
             running.result()
 
 
-def test_removing_what_is_not_there_is_no_fault(engine: Engine) -> None:
+@pytest.mark.docker
+def test_removal_of_a_missing_container_does_nothing(engine: Engine) -> None:
     remove_container(engine, "agentbench-never-made")
 
 
-def test_nothing_is_left_of_a_container_that_cannot_start(
-    provider: DockerProvider, engine: Engine
-) -> None:
+@pytest.mark.docker
+def test_container_that_cannot_start_is_removed(provider: DockerProvider, engine: Engine) -> None:
     with engine.api("make an image without a shell") as api:
         made = api.import_image_from_data(b"\0" * 10240, repository="agentbench-test/empty")
         assert made
@@ -134,7 +237,8 @@ def test_nothing_is_left_of_a_container_that_cannot_start(
     assert left_in(engine) == frozenset()
 
 
-def test_the_walls_are_what_the_engine_was_told(
+@pytest.mark.docker
+def test_container_has_the_requested_isolation(
     provider: DockerProvider, engine: Engine, image: ImageId
 ) -> None:
     with (
@@ -175,6 +279,7 @@ def leaves_network_out(engine: Engine) -> bool:
         return bool(settings.get("NetworkDisabled"))
 
 
+@pytest.mark.docker
 def test_a_container_without_a_network_has_a_loopback_interface_and_nothing_else(
     provider: DockerProvider, engine: Engine, image: ImageId
 ) -> None:
@@ -189,6 +294,7 @@ def test_a_container_without_a_network_has_a_loopback_interface_and_nothing_else
         ], shown.stderr
 
 
+@pytest.mark.docker
 def test_a_container_with_a_network_gets_it_from_the_engine(
     provider: DockerProvider, engine: Engine, image: ImageId
 ) -> None:
@@ -196,7 +302,8 @@ def test_a_container_with_a_network_gets_it_from_the_engine(
         assert not leaves_network_out(engine)
 
 
-def test_where_the_runtime_makes_no_loopback_interface_the_engine_sets_up_the_network(
+@pytest.mark.docker
+def test_missing_loopback_interface_leaves_the_network_to_the_engine(
     provider: DockerProvider,
     engine: Engine,
     image: ImageId,

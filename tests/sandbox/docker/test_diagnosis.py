@@ -13,8 +13,8 @@ from agentbench.sandbox.docker import diagnosis
 from agentbench.sandbox.docker.connection import EngineAddress
 from agentbench.sandbox.docker.diagnosis import diagnose_engine, podman_sockets
 from agentbench.sandbox.docker.engine import Engine, EngineFacts, EngineProduct
-from agentbench.sandbox.docker.nesting import why_not_nesting
 from agentbench.sandbox.docker.provider import DockerProvider
+from agentbench.sandbox.docker.shared_containers import why_not_nesting
 from agentbench.sandbox.interface import Limits
 from tests.sandbox.docker_fixtures import engine
 
@@ -27,7 +27,7 @@ def runtime_dir(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_without_an_engine_the_reason_is_told_and_a_podman_that_answers(
+def test_missing_engine_is_reported_with_a_podman_that_answers(
     runtime_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{runtime_dir}/no.sock")
@@ -41,7 +41,7 @@ def test_without_an_engine_the_reason_is_told_and_a_podman_that_answers(
     assert f"Podman's socket answers: set DOCKER_HOST=unix://{path} to use it" in seen.remarks
 
 
-def test_a_socket_that_nobody_listens_on_is_no_hint(runtime_dir: Path) -> None:
+def test_unused_socket_is_not_suggested(runtime_dir: Path) -> None:
     path = runtime_dir / "podman" / "podman.sock"
     with socket.socket(socket.AF_UNIX) as closed:
         closed.bind(str(path))
@@ -49,7 +49,7 @@ def test_a_socket_that_nobody_listens_on_is_no_hint(runtime_dir: Path) -> None:
 
 
 @pytest.mark.docker
-def test_an_engine_that_answers_is_told_with_the_way_to_it(
+def test_engine_is_reported_with_how_it_was_found(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if engine.address.is_local:
@@ -64,29 +64,29 @@ def test_an_engine_that_answers_is_told_with_the_way_to_it(
 @pytest.mark.docker
 def test_runtimes_are_listed_with_how_to_get_or_use_gvisor(engine: Engine) -> None:
     for names, hint in ((("runc",), "install gVisor"), (("runc", "runsc"), "--runtime runsc")):
-        said = " ".join(diagnosis._remarks(engine, replace(engine.facts, runtimes=names)))
-        assert f"runtimes: {', '.join(names)}" in said
-        assert hint in said
+        reported = " ".join(diagnosis._remarks(engine, replace(engine.facts, runtimes=names)))
+        assert f"runtimes: {', '.join(names)}" in reported
+        assert hint in reported
 
 
 @pytest.mark.docker
-def test_what_is_not_as_it_should_be_comes_with_what_to_do(
+def test_each_fault_of_the_engine_has_a_remedy(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(diagnosis, "_ENOUGH_DISK", 1 << 60)
     poor = replace(engine.facts, storage_driver="vfs", seccomp=False)
-    said = " ".join(diagnosis._faults(engine, poor))
-    assert "configure it to use overlay2" in said
-    assert "no seccomp" in said
-    assert ("agentbench clean" in said) is engine.address.is_local
+    reported = " ".join(diagnosis._faults(engine, poor))
+    assert "configure it to use overlay2" in reported
+    assert "no seccomp" in reported
+    assert ("agentbench clean" in reported) is engine.address.is_local
 
 
 @pytest.mark.docker
-def test_it_is_said_whether_judged_runs_share_containers(engine: Engine) -> None:
-    said = diagnose_engine({}).remarks
+def test_diagnosis_says_whether_judged_runs_share_containers(engine: Engine) -> None:
+    reported = diagnose_engine({}).remarks
     shares = DockerProvider(engine).may_nest(Limits())
-    assert any("judged runs share containers" in remark for remark in said) is shares
-    assert any("judged runs cannot share containers" in remark for remark in said) is not shares
+    assert any("judged runs share containers" in remark for remark in reported) is shares
+    assert any("judged runs cannot share containers" in remark for remark in reported) is not shares
 
 
 LOCAL = EngineAddress(url=None, found_by="its usual socket")
@@ -126,10 +126,3 @@ def test_each_obstacle_to_shared_containers_is_named(
 ) -> None:
     engine = cast("Engine", SimpleNamespace(address=address, facts=replace(FACTS, **facts)))
     assert why_not_nesting(engine, replace(Limits(), **limits)) == reason
-
-
-def test_an_engine_that_cannot_share_containers_says_why_and_what_that_costs() -> None:
-    said = diagnosis._sharing("the engine remaps users")
-    assert said.startswith("judged runs cannot share containers, since the engine remaps users: ")
-    assert "three containers per attempt" in said
-    assert "2.5 times as long" in said

@@ -7,15 +7,15 @@ import pytest
 
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
-from agentbench.sandbox.interface import ImageId, Promise, ReadOnlyMount, SandboxProvider
+from agentbench.sandbox.interface import ImageId, ReadOnlyMount, SandboxProvider
 from tests.e2e.engine_attempts import EngineAttempts
 from tests.sandbox.conformance import SandboxConformance
 from tests.sandbox.conformance_base import LIMITS, sh
-from tests.sandbox.docker_fixtures import left_in
+from tests.sandbox.docker_fixtures import gaps, image_of_provider, leftovers
 from tests.sandbox.private_engines import give_base_image, hidden_engine
 from tests.sandbox.second_engine import SecondEngine
 
-__all__ = ["hidden_engine"]
+__all__ = ["gaps", "hidden_engine", "image_of_provider", "leftovers"]
 
 pytestmark = pytest.mark.docker
 
@@ -33,23 +33,8 @@ def provider(engine: Engine) -> DockerProvider:
 
 
 @pytest.fixture(scope="module")
-def image(provider: DockerProvider) -> ImageId:
-    return provider.resolve_image(None)
-
-
-@pytest.fixture(scope="module")
-def gaps() -> frozenset[Promise]:
-    return frozenset()
-
-
-@pytest.fixture(scope="module")
 def reconnect(hidden_engine: SecondEngine) -> Callable[[], SandboxProvider]:
     return lambda: DockerProvider.connect(base_url=hidden_engine.base_url)
-
-
-@pytest.fixture(scope="module")
-def leftovers(engine: Engine) -> Callable[[], frozenset[str]]:
-    return lambda: left_in(engine)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +47,7 @@ class TestHiddenEngineConformance(SandboxConformance):
     """All that is asked of any sandbox."""
 
 
-def test_what_is_of_use_only_in_place_is_left_out_where_files_are_not_seen(
+def test_live_mount_is_omitted_if_the_engine_sees_no_files(
     hidden_engine: SecondEngine, image: ImageId, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("text")

@@ -3,7 +3,7 @@
 The gate makes the attempts; the soak runs the whole conformance suite, too.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,30 +20,30 @@ from agentbench.sandbox.interface import (
     SandboxProvider,
     SandboxUse,
 )
-from agentbench.sandbox.runtimes import UNCERTAIN, check_runtime
+from agentbench.sandbox.registry import UNCERTAIN, check_runtime
 from tests.e2e.conftest import discard_snapshots
 from tests.e2e.engine_attempts import EngineAttempts
 from tests.sandbox.adapted_provider import AdaptedProvider
-from tests.sandbox.conformance import SandboxConformance
+from tests.sandbox.conformance import IncompleteConformance
 from tests.sandbox.conformance_base import LIMITS, sh
-from tests.sandbox.docker_fixtures import left_in
+from tests.sandbox.docker_fixtures import image_of_provider, leftovers
 from tests.sandbox.private_engines import RUNSC, give_base_image, gvisor_engine
 from tests.sandbox.second_engine import SecondEngine
-from tests.sandbox.test_side_channels import CHANNELS, Pair, arrives, is_closed, two
+from tests.sandbox.test_side_channels import CHANNELS, Pair, arrives, is_closed, pair
 
-__all__ = ["gvisor_engine"]
+__all__ = ["gvisor_engine", "image_of_provider", "leftovers", "pair"]
 pytestmark = pytest.mark.docker
 
 SHIPPED = Path(__file__).parents[3] / "tasks"
 _STATX = "old versions refuse the call statx as `ls` and `stat` make it"
+
 CANNOT = {
-    "test_links_pipes_and_sockets_are_not_followed_nor_waited_for": "no pipe gets to the disk",
+    "test_links_pipes_and_sockets_are_not_followed": "no pipe gets to the disk",
     "test_an_installed_environment_and_the_workspace_come_back": _STATX,
-    "test_no_descriptor_of_ours_comes_along": _STATX,
-    "test_there_are_no_privileges_to_gain": "its /proc does not say so",
+    "test_no_descriptor_is_inherited": _STATX,
+    "test_no_privileges_can_be_gained": "its /proc does not say so",
     "test_no_capability_comes_with_a_new_user_namespace": "they are those of gVisor's own kernel",
 }
-"""What is asked of every sandbox and does not hold there; a test of it that passes fails."""
 
 
 class _InGvisor(AdaptedProvider):
@@ -70,11 +70,6 @@ def provider(engine: Engine) -> DockerProvider:
 
 
 @pytest.fixture(scope="module")
-def image(provider: DockerProvider) -> ImageId:
-    return provider.resolve_image(None)
-
-
-@pytest.fixture(scope="module")
 def gaps() -> frozenset[Promise]:
     return UNCERTAIN
 
@@ -85,39 +80,18 @@ def reconnect(gvisor_engine: SecondEngine) -> Callable[[], SandboxProvider]:
 
 
 @pytest.fixture(scope="module")
-def leftovers(engine: Engine) -> Callable[[], frozenset[str]]:
-    return lambda: left_in(engine)
-
-
-@pytest.fixture(scope="module")
 def reachable_host() -> None:
     return None
 
 
 @pytest.mark.soak
-class TestGvisorConformance(SandboxConformance):
+class TestGvisorConformance(IncompleteConformance, cannot=CANNOT):
     """All that is asked of any sandbox, except what gVisor cannot do."""
-
-    @pytest.fixture(autouse=True)
-    def known_gap(self, request: pytest.FixtureRequest) -> None:
-        reason = CANNOT.get(request.node.originalname)
-        if reason is not None:
-            request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
-
-
-def test_every_gap_in_the_table_is_one_of_a_test() -> None:
-    assert [name for name in CANNOT if not hasattr(SandboxConformance, name)] == []
 
 
 def test_a_sandbox_has_a_kernel_of_its_own(provider: DockerProvider, image: ImageId) -> None:
     with provider.open(image, limits=LIMITS, network=False) as sandbox:
         assert "gVisor" in sh(sandbox, "dmesg").stdout
-
-
-@pytest.fixture(scope="module")
-def pair(provider: DockerProvider, image: ImageId) -> Iterator[Pair]:
-    with two(provider, image) as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("name", sorted(CHANNELS))
@@ -126,7 +100,7 @@ def test_no_signal_passes_gvisor(pair: Pair, name: str) -> None:
     assert not arrives(pair, name)
 
 
-def test_an_unknown_runtime_is_refused_with_those_that_there_are(engine: Engine) -> None:
+def test_unknown_runtime_is_refused_with_the_known_ones(engine: Engine) -> None:
     with pytest.raises(UnavailableError, match=r"no runtime 'kata'; it has: .*runc.*runsc"):
         check_runtime(DockerProvider(engine), "kata")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from io import BytesIO
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from uuid import uuid4
 
 import pytest
@@ -12,10 +12,10 @@ from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.docker import images
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
-from agentbench.sandbox.interface import ImageId
+from agentbench.sandbox.interface import Command, ImageId
 from agentbench.sandbox.ownership import PYTHON, RECIPE
 from tests.sandbox.compose_services import compose
-from tests.sandbox.conformance_base import LIMITS, sh
+from tests.sandbox.conformance_base import LIMITS, PATIENCE, sh
 from tests.sandbox.docker_fixtures import engine, foreign_image, image, provider
 
 __all__ = ["compose", "engine", "foreign_image", "image", "provider"]
@@ -31,7 +31,7 @@ def dockerfile(tmp_path: Path, image: ImageId) -> Path:
 
 
 @pytest.fixture
-def made(engine: Engine) -> Iterator[list[ImageId]]:
+def created(engine: Engine) -> Iterator[list[ImageId]]:
     """Images to be removed in the end: these alone, since others are built at the same time."""
     ids: list[ImageId] = []
     yield ids
@@ -41,10 +41,10 @@ def made(engine: Engine) -> Iterator[list[ImageId]]:
 
 
 def test_an_image_that_is_up_to_date_is_not_built_again(engine: Engine, image: ImageId) -> None:
-    said: list[str] = []
-    again = images.build_base_image(engine, progress=said.append)
+    reported: list[str] = []
+    again = images.build_base_image(engine, progress=reported.append)
     assert again.id == image
-    assert said == [f"{again.name} is up to date"]
+    assert reported == [f"{again.name} is up to date"]
 
 
 def test_the_base_image_is_listed_and_is_the_default(engine: Engine, image: ImageId) -> None:
@@ -65,25 +65,25 @@ def test_an_image_is_found_by_its_name(engine: Engine, image: ImageId) -> None:
 
 
 @pytest.mark.usefixtures("image")
-def test_a_python_that_was_not_made_is_refused_with_the_command_to_run(engine: Engine) -> None:
+def test_missing_base_image_is_refused_with_the_build_command(engine: Engine) -> None:
     with pytest.raises(UnavailableError, match=r"agentbench images build --python 3\.8"):
         images.resolve_image(engine, "agentbench/python:3.8")
 
 
-def test_an_image_that_nobody_has_is_refused_with_a_remedy(engine: Engine) -> None:
+def test_unknown_image_is_refused_with_a_remedy(engine: Engine) -> None:
     with pytest.raises(UnavailableError, match="docker load"):
         images.resolve_image(engine, "localhost:1/no/such:image")
 
 
 def test_a_dockerfile_is_built_once_for_each_content(
-    provider: DockerProvider, dockerfile: Path, made: list[ImageId]
+    provider: DockerProvider, dockerfile: Path, created: list[ImageId]
 ) -> None:
     note = dockerfile.parent / "note"
     note.write_text(uuid4().hex)
-    made.append(first := provider.resolve_image(None, dockerfile=dockerfile))
+    created.append(first := provider.resolve_image(None, dockerfile=dockerfile))
     assert provider.resolve_image(None, dockerfile=dockerfile) == first
     note.write_text(another := uuid4().hex)
-    made.append(second := provider.resolve_image(None, dockerfile=dockerfile))
+    created.append(second := provider.resolve_image(None, dockerfile=dockerfile))
     assert second != first
     with provider.open(second, limits=LIMITS, network=False) as sandbox:
         assert sh(sandbox, "cat /note").stdout == another
@@ -93,13 +93,13 @@ def test_a_dockerfile_is_built_once_for_each_content(
 def test_a_dockerfile_for_buildkit_is_found_by_a_relative_path(
     provider: DockerProvider,
     dockerfile: Path,
-    made: list[ImageId],
+    created: list[ImageId],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(dockerfile.parent)
     Path("note").write_text(text := uuid4().hex)
     Path("Dockerfile").write_text("FROM agentbench/python:3.11\nCOPY --chmod=644 note /note\n")
-    made.append(found := provider.resolve_image(None, dockerfile=Path("Dockerfile")))
+    created.append(found := provider.resolve_image(None, dockerfile=Path("Dockerfile")))
     with provider.open(found, limits=LIMITS, network=False) as sandbox:
         assert sh(sandbox, "cat /note").stdout == text
 
@@ -113,9 +113,7 @@ def test_a_dockerfile_that_fails_says_why(
         provider.resolve_image(None, dockerfile=dockerfile)
 
 
-def test_an_image_with_nothing_of_ours_gives_a_sandbox_too(
-    provider: DockerProvider, foreign_image: str
-) -> None:
+def test_foreign_image_gives_a_sandbox(provider: DockerProvider, foreign_image: str) -> None:
     source = provider.resolve_image(foreign_image)
     with provider.open(source, limits=LIMITS, network=False) as sandbox:
         result = sh(sandbox, 'id -u; touch "$HOME/x" y /results/z && cat', stdin=b"input")
@@ -140,14 +138,14 @@ GONE = "failed to get digest sha256:74d0: open /var/lib/docker/image: no such fi
         'unable to find image "sha256:b8ea"',
     ],
 )
-def test_a_build_that_lost_a_step_to_a_removal_beside_it_is_started_again(error: str) -> None:
+def test_build_that_lost_a_step_is_repeated(error: str) -> None:
     builds = iter([[{"error": error}], [{"error": error}], [{"stream": "."}]])
     images.run_build(lambda: next(builds), "it")
     assert next(builds, None) is None
 
 
 @pytest.mark.parametrize(("error", "starts"), [(GONE, 4), ("went wrong", 1)])
-def test_a_build_that_fails_for_good_says_why(error: str, starts: int) -> None:
+def test_failing_build_reports_its_last_output(error: str, starts: int) -> None:
     started = []
     with pytest.raises(UnavailableError, match=error.split(":", maxsplit=1)[0]):
         images.run_build(lambda: started.append(1) or [{"error": error}], "it")
@@ -172,3 +170,94 @@ def test_a_base_image_of_another_recipe_is_outdated(engine: Engine, image: Image
         finally:
             api.remove_image(name)
     assert not images.image_exists(engine, name)
+
+
+APP = PurePosixPath("/app")
+
+
+@pytest.fixture
+def foreign(
+    provider: DockerProvider, engine: Engine, image: ImageId, tmp_path: Path
+) -> Iterator[ImageId]:
+    """An image with files of root's in /app."""
+    dockerfile = tmp_path / "Dockerfile"
+    (tmp_path / "note").write_text(uuid4().hex)
+    dockerfile.write_text(f"FROM {image}\nUSER root\nCOPY note /app/deep/note\nWORKDIR /app\n")
+    below = provider.resolve_image(None, dockerfile=dockerfile)
+    created = provider.resolve_image(None, dockerfile=dockerfile, workdir=APP)
+    yield created
+    with engine.api("remove task images") as api:
+        for own in (created, below):
+            api.remove_image(own)
+
+
+def test_workspace_of_the_image_belongs_to_the_user(
+    provider: DockerProvider, foreign: ImageId
+) -> None:
+    with provider.open(foreign, limits=LIMITS, network=False) as box:
+        assert box.workspace == APP
+        assert sh(box, "pwd; ls deep; echo new >> deep/note && touch top").stdout == "/app\nnote\n"
+
+
+def test_script_folders_are_writable(provider: DockerProvider, foreign: ImageId) -> None:
+    with provider.open(foreign, limits=LIMITS, network=False) as box:
+        box.write_tree(PurePosixPath("/tests"), tar_of_file("test.sh", b"echo 1"))
+        done = sh(box, "sh /tests/test.sh > /logs/verifier/reward.txt && touch /solution/a")
+        assert done.ok, done.stderr
+        box.kill()
+        with box.read_tree(PurePosixPath("/logs/verifier")) as chunks:
+            assert b"reward.txt" in b"".join(chunks)
+
+
+def test_snapshot_contains_the_workspace(provider: DockerProvider, foreign: ImageId) -> None:
+    with provider.open(foreign, limits=LIMITS, network=False) as box:
+        sh(box, "rm -r deep && echo mine > kept")
+        snapshot = box.snapshot(f"test-{uuid4().hex}")
+    try:
+        with provider.open(snapshot, limits=LIMITS, network=False) as box:
+            assert box.workspace == APP
+            assert sh(box, "ls; touch more && ls -ld . | cut -c1-10").stdout == "kept\ndrwxr-xr-x\n"
+    finally:
+        provider.discard(snapshot)
+
+
+def test_image_with_a_workdir_is_built_once(provider: DockerProvider, foreign: ImageId) -> None:
+    assert foreign != provider.resolve_image(None, workdir=APP)
+    first = provider.resolve_image(None, workdir=APP)
+    assert provider.resolve_image(None, workdir=APP) == first
+    assert provider.resolve_image(None, workdir=PurePosixPath("/srv/work")) != first
+    with provider.open(first, limits=LIMITS, network=False) as box:
+        done = box.run(Command(argv=("ls", "-A"), timeout=PATIENCE))
+        assert (done.stdout, done.exit_code) == ("", 0)
+
+
+@pytest.mark.parametrize("folder", ["/tmp", "/tmp/deep", "/home", "/opt", "/solution", "/srv"])
+def test_a_shared_folder_of_the_image_can_be_the_workspace(
+    provider: DockerProvider, engine: Engine, image: ImageId, tmp_path: Path, folder: str
+) -> None:
+    dockerfile, workdir = tmp_path / "Dockerfile", PurePosixPath(folder)
+    (tmp_path / "note").write_text(uuid4().hex)
+    dockerfile.write_text(f"FROM {image}\nUSER root\nCOPY note {folder}/deep/note\n")
+    below = provider.resolve_image(None, dockerfile=dockerfile)
+    own = provider.resolve_image(None, dockerfile=dockerfile, workdir=workdir)
+    snapshot = None
+    try:
+        with provider.open(own, limits=LIMITS, network=False) as box:
+            box.write_tree(box.workspace, tar_of_file("given", b"x"))
+            shown = sh(box, "pwd; cat deep/note given; echo mine > kept; mktemp > /dev/null")
+            assert (shown.stdout, shown.exit_code) == (
+                f"{folder}\n{(tmp_path / 'note').read_text()}x",
+                0,
+            )
+            snapshot = box.snapshot(f"test-{uuid4().hex}")
+        with provider.open(snapshot, limits=LIMITS, network=False) as box:
+            assert sh(box, "cat kept given deep/note").ok
+            box.kill()
+            with box.read_tree(workdir) as chunks:
+                assert b"kept" in b"".join(chunks)
+    finally:
+        if snapshot is not None:
+            provider.discard(snapshot)
+        with engine.api("remove task images") as api:
+            for each in (own, below):
+                api.remove_image(each)

@@ -50,7 +50,7 @@ def test_an_answer_holds_the_counters(ends: tuple[MainProcess, socket.socket]) -
     assert (census.peak_memory_bytes, census.cpu_nanoseconds) == (4096, 1_500_000_000)
 
 
-def test_counters_that_a_kernel_has_not_got_are_unknown(
+def test_missing_counters_are_unknown(
     ends: tuple[MainProcess, socket.socket],
 ) -> None:
     keeper, container = ends
@@ -61,7 +61,7 @@ def test_counters_that_a_kernel_has_not_got_are_unknown(
     assert (census.peak_memory_bytes, census.cpu_nanoseconds) == (None, None)
 
 
-def test_killing_goes_on_until_nobody_is_left(ends: tuple[MainProcess, socket.socket]) -> None:
+def test_kill_repeats_until_no_process_is_left(ends: tuple[MainProcess, socket.socket]) -> None:
     keeper, container = ends
     thread = answering(container, "yes 0 1 1", "yes 0 1 1", "no 0 1 1")
     census = keeper.end_others(patience=HANG_SECONDS)
@@ -70,7 +70,7 @@ def test_killing_goes_on_until_nobody_is_left(ends: tuple[MainProcess, socket.so
     assert not census.yes
 
 
-def test_processes_that_do_not_die_are_given_up(ends: tuple[MainProcess, socket.socket]) -> None:
+def test_processes_that_survive_are_given_up(ends: tuple[MainProcess, socket.socket]) -> None:
     keeper, container = ends
     thread = answering(container, *["yes 0 1 1"] * 1000)
     assert keeper.end_others(patience=0.2) is None
@@ -108,7 +108,7 @@ def test_a_keeper_that_is_gone_is_not_waited_for() -> None:
     assert wire.waits <= 1
 
 
-def test_a_container_that_does_not_come_up_is_an_error(
+def test_container_that_does_not_start_is_an_error(
     ends: tuple[MainProcess, socket.socket],
 ) -> None:
     keeper, container = ends

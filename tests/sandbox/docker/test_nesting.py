@@ -2,7 +2,7 @@
 
 import io
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -14,8 +14,8 @@ from agentbench.core.files import FileContent
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.docker.engine import Engine
-from agentbench.sandbox.docker.nesting import NestingSandbox
 from agentbench.sandbox.docker.provider import DockerProvider
+from agentbench.sandbox.docker.shared_containers import NestingSandbox
 from agentbench.sandbox.interface import ImageId, Limits, Sandbox, SandboxUse
 from agentbench.tasks.users import ROOT_USER
 from agentbench.test_runs.python_runners import reporter_mounts
@@ -26,10 +26,10 @@ from tests.sandbox.conformance_disk import DiskConformance
 from tests.sandbox.conformance_endings import EndingConformance
 from tests.sandbox.conformance_isolation import IsolationConformance
 from tests.sandbox.conformance_limits import LimitConformance
-from tests.sandbox.docker_fixtures import bridge_of, engine, image, left_in
-from tests.sandbox.test_side_channels import CHANNELS, Pair, arrives, is_closed, two
+from tests.sandbox.docker_fixtures import engine, image, leftovers, reachable_host
+from tests.sandbox.test_side_channels import CHANNELS, Pair, arrives, is_closed, pair
 
-__all__ = ["engine", "image"]
+__all__ = ["engine", "image", "leftovers", "pair", "reachable_host"]
 
 pytestmark = pytest.mark.docker
 
@@ -53,16 +53,6 @@ def provider(engine: Engine) -> DockerProvider:
     return _Nesting(engine)
 
 
-@pytest.fixture(scope="module")
-def leftovers(engine: Engine) -> Callable[[], frozenset[str]]:
-    return lambda: left_in(engine)
-
-
-@pytest.fixture(scope="module")
-def reachable_host(engine: Engine) -> str:
-    return bridge_of(engine)
-
-
 class TestNestedConformance(
     CommandConformance,
     DiskConformance,
@@ -75,12 +65,6 @@ class TestNestedConformance(
     def test_files_last_from_one_command_to_the_next(self, sandbox: Sandbox) -> None:
         sh(sandbox, "echo 1 > here; echo 2 > /tmp/there")
         assert sh(sandbox, "cat here; ls /tmp").stdout == "1\n"
-
-
-@pytest.fixture(scope="module")
-def pair(provider: DockerProvider, image: ImageId) -> Iterator[Pair]:
-    with two(provider, image) as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("name", sorted(CHANNELS))
@@ -122,7 +106,7 @@ LEAVES = {
 
 
 @pytest.mark.parametrize("name", sorted(LEAVES))
-def test_nothing_is_left_to_the_next_sandbox(container: NestingSandbox, name: str) -> None:
+def test_next_sandbox_finds_no_traces(container: NestingSandbox, name: str) -> None:
     leave, look = LEAVES[name]
 
     def seen() -> str:
@@ -149,7 +133,7 @@ cat /agentbench/*/*.py | cksum
 """
 
 
-def test_it_looks_like_a_container_of_its_own(
+def test_nested_sandbox_looks_like_a_container(
     container: NestingSandbox, engine: Engine, image: ImageId
 ) -> None:
     mounts = reporter_mounts()
@@ -158,7 +142,7 @@ def test_it_looks_like_a_container_of_its_own(
         assert sh(sandbox, PLAIN).stdout.splitlines() == sh(own, PLAIN).stdout.splitlines()
 
 
-def test_files_and_folders_have_one_device_number(container: NestingSandbox) -> None:
+def test_files_and_folders_share_one_device_number(container: NestingSandbox) -> None:
     with container.nested() as sandbox:
         seen = sh(sandbox, "echo > new; stat -c %d / /etc /etc/passwd /bin/sh . new").stdout
     assert len(set(seen.split())) == 1
@@ -178,7 +162,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED))
-def test_it_cannot_leave(container: NestingSandbox, name: str) -> None:
+def test_nested_sandbox_cannot_be_left(container: NestingSandbox, name: str) -> None:
     with container.nested() as sandbox:
         assert not sh(sandbox, REFUSED[name]).ok
 
@@ -233,13 +217,15 @@ def test_an_image_without_the_programs_gets_ordinary_sandboxes(
     with provider.open(image, limits=LIMITS, network=False) as sandbox:
         sh(sandbox, "true")
     with engine.api("make an image") as api:
-        made = api.create_container(image, ["mv", "/usr/bin/setpriv", "/usr/bin/gone"], user="0:0")
+        created = api.create_container(
+            image, ["mv", "/usr/bin/setpriv", "/usr/bin/gone"], user="0:0"
+        )
         try:
-            api.start(made["Id"])
-            assert api.wait(made["Id"])["StatusCode"] == 0
-            poor = ImageId(api.commit(made["Id"])["Id"])
+            api.start(created["Id"])
+            assert api.wait(created["Id"])["StatusCode"] == 0
+            poor = ImageId(api.commit(created["Id"])["Id"])
         finally:
-            api.remove_container(made["Id"], force=True)
+            api.remove_container(created["Id"], force=True)
     try:
         for _ in range(2):
             with provider.open(poor, limits=LIMITS, network=False, use=HOLDS_OTHERS) as sandbox:
@@ -256,6 +242,6 @@ def test_an_image_without_the_programs_gets_ordinary_sandboxes(
     [replace(LIMITS, user=ROOT_USER), replace(LIMITS, runtime="runc")],
     ids=["of another user", "with a runtime of its own"],
 )
-def test_some_containers_hold_no_others(engine: Engine, limits: Limits) -> None:
+def test_some_requests_get_ordinary_containers(engine: Engine, limits: Limits) -> None:
     assert not DockerProvider(engine).may_nest(limits)
     assert DockerProvider(engine).may_nest(LIMITS)

@@ -9,24 +9,23 @@ import pytest
 
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
-from agentbench.sandbox.interface import ImageId, Promise, SandboxProvider
+from agentbench.sandbox.interface import Promise, SandboxProvider
 from tests.e2e.engine_attempts import EngineAttempts
-from tests.sandbox.conformance import SandboxConformance
-from tests.sandbox.docker_fixtures import left_in
+from tests.sandbox.conformance import IncompleteConformance
+from tests.sandbox.docker_fixtures import gaps, image_of_provider, leftovers
 from tests.sandbox.podman_service import PodmanService
-from tests.sandbox.private_engines import give_base_image, podman
+from tests.sandbox.private_engines import podman, podman_engine
 
-__all__ = ["podman"]
+__all__ = ["gaps", "image_of_provider", "leftovers", "podman", "podman_engine"]
 
 pytestmark = pytest.mark.docker
 
 CANNOT = {
     "test_no_capability_comes_with_a_new_user_namespace": (
-        "Podman's seccomp profile lets anybody make a user namespace, and by its socket it takes "
-        "no other profile than a file of its own machine"
+        "Podman's seccomp profile lets anybody make a user namespace, and by its socket it "
+        "takes no other profile than a file of its own machine"
     ),
 }
-"""What is asked of every sandbox and does not hold there; a test of it that passes fails."""
 
 
 class _Boasting(DockerProvider):
@@ -38,25 +37,8 @@ class _Boasting(DockerProvider):
 
 
 @pytest.fixture(scope="module")
-def engine(podman: PodmanService) -> Engine:
-    engine = podman.await_engine()
-    give_base_image(engine)
-    return engine
-
-
-@pytest.fixture(scope="module")
 def provider(engine: Engine) -> DockerProvider:
     return _Boasting(engine)
-
-
-@pytest.fixture(scope="module")
-def image(provider: DockerProvider) -> ImageId:
-    return provider.resolve_image(None)
-
-
-@pytest.fixture(scope="module")
-def gaps() -> frozenset[Promise]:
-    return frozenset()
 
 
 @pytest.fixture(scope="module")
@@ -65,31 +47,16 @@ def reconnect(podman: PodmanService) -> Callable[[], SandboxProvider]:
 
 
 @pytest.fixture(scope="module")
-def leftovers(engine: Engine) -> Callable[[], frozenset[str]]:
-    return lambda: left_in(engine)
-
-
-@pytest.fixture(scope="module")
 def reachable_host(podman: PodmanService) -> str:
     return podman.network.host
 
 
 @pytest.mark.soak
-class TestPodmanConformance(SandboxConformance):
+class TestPodmanConformance(IncompleteConformance, cannot=CANNOT):
     """All that is asked of any sandbox, except what Podman cannot do."""
 
-    @pytest.fixture(autouse=True)
-    def known_gap(self, request: pytest.FixtureRequest) -> None:
-        reason = CANNOT.get(request.node.originalname)
-        if reason is not None:
-            request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
-
-def test_every_gap_in_the_table_is_one_of_a_test() -> None:
-    assert [name for name in CANNOT if not hasattr(SandboxConformance, name)] == []
-
-
-def test_it_is_recognised_and_owns_up_to_its_gap(engine: Engine) -> None:
+def test_podman_is_recognized_with_its_gap(engine: Engine) -> None:
     provider = DockerProvider(engine)
     assert provider.promises == frozenset(Promise) - {Promise.UNPRIVILEGED}
     facts = provider.describe()

@@ -27,7 +27,7 @@ def engine_with(*security: str) -> Engine:
     return cast("Engine", SimpleNamespace(facts=read_facts(info, {})))
 
 
-def test_each_container_has_a_folder_of_its_own_that_ends_with_it(tmp_path: Path) -> None:
+def test_each_container_has_a_private_folder_until_its_end(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
     mounts = [ReadOnlyMount(name="a", source=tmp_path)]
     with (
@@ -43,9 +43,7 @@ def test_each_container_has_a_folder_of_its_own_that_ends_with_it(tmp_path: Path
 @pytest.mark.parametrize(
     ("security", "runtime"), [("name=selinux", None), ("name=seccomp", "runsc")]
 )
-def test_kernel_files_are_replaced_only_where_they_can_be(
-    security: str, runtime: str | None
-) -> None:
+def test_kernel_files_are_replaced_only_with_docker(security: str, runtime: str | None) -> None:
     limits = Limits(runtime=runtime)
     with private_files(engine_with(security), [], limits) as files:
         assert not any(path.startswith("/proc") for path in files.replaced)
@@ -91,7 +89,7 @@ def strict_umask() -> Iterator[None]:
 
 
 @pytest.mark.docker
-def test_a_strict_umask_hides_nothing_from_commands(
+def test_strict_umask_does_not_hide_files_from_commands(
     provider: DockerProvider, image: ImageId, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("text")

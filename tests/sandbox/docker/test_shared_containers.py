@@ -12,10 +12,13 @@ import pytest
 from agentbench import RunOptions, run_tasks
 from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.errors import RunCancelled, SandboxError
-from agentbench.sandbox.docker.nesting import NestingSandbox
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.docker.sandbox import DockerSandbox
-from agentbench.sandbox.docker.shared_containers import ContainerKey, SharedContainers
+from agentbench.sandbox.docker.shared_containers import (
+    ContainerKey,
+    NestingSandbox,
+    SharedContainers,
+)
 from agentbench.sandbox.interface import Limits, Sandbox, SnapshotId
 from tests.e2e.conftest import discard_snapshots
 from tests.patience import HANG_SECONDS
@@ -78,14 +81,14 @@ def test_a_container_is_used_again(background: BackgroundTasks) -> None:
     assert (containers.opened, containers.open_now) == (1, 0)
 
 
-def test_two_at_a_time_have_one_each(background: BackgroundTasks) -> None:
+def test_parallel_runs_get_different_containers(background: BackgroundTasks) -> None:
     shared, containers = SharedContainers(background), Containers()
     with shared.sandbox(KEY, containers.open, Event()) as first:
         second = used(shared, containers)
     assert {first, second} == {"sandbox in container 1", "sandbox in container 2"}
 
 
-def test_whoever_comes_when_all_are_taken_waits(background: BackgroundTasks) -> None:
+def test_run_waits_while_all_containers_are_taken(background: BackgroundTasks) -> None:
     shared, containers = SharedContainers(background, most=1), Containers()
     with ThreadPoolExecutor(1) as pool:
         with shared.sandbox(KEY, containers.open, Event()):
@@ -95,7 +98,7 @@ def test_whoever_comes_when_all_are_taken_waits(background: BackgroundTasks) -> 
     assert containers.opened == 1
 
 
-def test_nothing_is_kept_after_the_end_of_the_run(background: BackgroundTasks) -> None:
+def test_no_container_stays_after_the_run(background: BackgroundTasks) -> None:
     shared, containers = SharedContainers(background), Containers()
     with shared.sandbox(KEY, containers.open, Event()):
         background.finish()
@@ -103,7 +106,7 @@ def test_nothing_is_kept_after_the_end_of_the_run(background: BackgroundTasks) -
     assert (containers.opened, containers.open_now) == (1, 0)
 
 
-def test_whoever_waits_for_a_container_can_be_cancelled(background: BackgroundTasks) -> None:
+def test_waiting_for_a_container_can_be_cancelled(background: BackgroundTasks) -> None:
     shared, containers, cancel = SharedContainers(background, most=1), Containers(), Event()
     cancel.set()
     with (
@@ -115,7 +118,7 @@ def test_whoever_waits_for_a_container_can_be_cancelled(background: BackgroundTa
     assert used(shared, containers) == "sandbox in container 1"
 
 
-def test_other_states_and_limits_have_others(background: BackgroundTasks) -> None:
+def test_other_snapshots_and_limits_get_other_containers(background: BackgroundTasks) -> None:
     shared, containers = SharedContainers(background), Containers()
     used(shared, containers)
     used(shared, containers, ContainerKey(SnapshotId("two"), Limits()))
@@ -123,7 +126,7 @@ def test_other_states_and_limits_have_others(background: BackgroundTasks) -> Non
     assert containers.opened == 3
 
 
-def test_few_are_kept_idle(background: BackgroundTasks) -> None:
+def test_number_of_idle_containers_is_limited(background: BackgroundTasks) -> None:
     shared, containers = SharedContainers(background, most=2), Containers()
     for at in range(5):
         used(shared, containers, ContainerKey(SnapshotId(str(at)), Limits()))
@@ -132,7 +135,7 @@ def test_few_are_kept_idle(background: BackgroundTasks) -> None:
     assert used(shared, containers, ContainerKey(SnapshotId("4"), Limits())) is not None
 
 
-def test_the_oldest_idle_ones_are_removed_first(background: BackgroundTasks) -> None:
+def test_oldest_idle_containers_are_removed_first(background: BackgroundTasks) -> None:
     shared, containers = SharedContainers(background, most=1), Containers()
     other = ContainerKey(SnapshotId("two"), Limits())
     used(shared, containers)
@@ -155,7 +158,7 @@ def test_after_an_error_a_container_is_not_used_again(background: BackgroundTask
     assert containers.open_now == 0
 
 
-def test_a_container_that_holds_no_others_is_used_once(background: BackgroundTasks) -> None:
+def test_container_without_nested_sandboxes_is_used_once(background: BackgroundTasks) -> None:
     shared, containers = SharedContainers(background), Containers(nests=False)
     first, second = used(shared, containers), used(shared, containers)
     assert first is not second

@@ -131,8 +131,8 @@ def test_commands_reach_the_listed_hosts_and_no_others(
         # The sandbox's own loopback interface is not that of the proxy.
         assert ask(sandbox, listed) == ["nothing"]
         env = {"NO_PROXY": "", "no_proxy": ""}
-        said = run(sandbox, "python3", "-c", ASK, listed, "http://example.net/", env=env)
-        assert said.split() == ["200", "403"]
+        reported = run(sandbox, "python3", "-c", ASK, listed, "http://example.net/", env=env)
+        assert reported.split() == ["200", "403"]
         assert not connects(sandbox, "127.0.0.1", web.port)
         assert logged(sandbox) == [("127.0.0.1", True), ("example.net", False)]
         assert logged(sandbox) == []
@@ -151,7 +151,7 @@ def test_the_variables_name_the_proxy(back_end: SandboxProvider) -> None:
 
 
 @pytest.mark.parametrize("back_end", EVERYWHERE, indirect=True)
-def test_a_model_is_reached_beside_the_proxy(
+def test_model_is_reachable_with_the_proxy(
     back_end: SandboxProvider, web: WebServer, tmp_path: Path
 ) -> None:
     url = f"http://127.0.0.1:{web.port}/"
@@ -174,7 +174,7 @@ def test_a_model_is_reached_beside_the_proxy(
 
 @pytest.mark.docker
 @pytest.mark.parametrize("name", ["docker", "elsewhere"])
-def test_a_network_changes_for_processes_that_go_on(
+def test_network_change_affects_running_processes(
     request: pytest.FixtureRequest, name: str, web: WebServer
 ) -> None:
     provider: DockerProvider = request.getfixturevalue(name)
@@ -225,7 +225,7 @@ def test_services_are_reached_without_the_proxy(docker: DockerProvider, tmp_path
 
 
 @pytest.mark.docker
-def test_an_image_without_python_is_the_tasks_fault(
+def test_image_without_python_is_the_fault_of_the_task(
     docker: DockerProvider, foreign_image: str
 ) -> None:
     with (
@@ -236,7 +236,7 @@ def test_an_image_without_python_is_the_tasks_fault(
     assert raised.value.fault == "task"
 
 
-def test_a_back_end_that_would_give_more_is_refused(
+def test_back_end_without_network_isolation_is_refused(
     process: ProcessProvider, bubblewrap: SandboxProvider
 ) -> None:
     check_networks(True, (False,), process)

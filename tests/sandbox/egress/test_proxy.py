@@ -72,7 +72,7 @@ def test_several_requests_pass_one_connection(client: ProxyClient, web: WebServe
 
 
 @pytest.mark.parametrize("length", ["Content-Length: 5\r\n\r\nhello", None])
-def test_a_body_is_sent_on(client: ProxyClient, web: WebServer, length: str | None) -> None:
+def test_body_is_forwarded(client: ProxyClient, web: WebServer, length: str | None) -> None:
     client.allow("127.0.0.1")
     chunked = "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
     head = f"POST http://127.0.0.1:{web.port}/chunked HTTP/1.1\r\nHost: x\r\n"
@@ -89,7 +89,7 @@ def test_an_answer_without_a_body_is_forwarded(client: ProxyClient, web: WebServ
     assert answer.endswith("\r\n\r\n")
 
 
-def test_the_host_header_is_that_of_the_url_and_credentials_stay_here(
+def test_host_header_follows_the_url_without_credentials(
     client: ProxyClient, web: WebServer
 ) -> None:
     client.allow("127.0.0.1")
@@ -124,9 +124,7 @@ def test_no_spelling_reaches_this_machine(
     assert not any(each.allowed or each.received for each in client.records())
 
 
-def test_a_name_that_leads_here_is_reached_only_if_the_address_is_listed_too(
-    client: ProxyClient, web: WebServer
-) -> None:
+def test_name_of_this_machine_needs_its_listed_address(client: ProxyClient, web: WebServer) -> None:
     client.allow("localhost")
     answer = client.ask(get(f"http://localhost:{web.port}/"))
     assert "is not a public address" in answer
@@ -136,7 +134,7 @@ def test_a_name_that_leads_here_is_reached_only_if_the_address_is_listed_too(
     assert len(web.requests) == 1
 
 
-def test_the_own_address_of_this_machine_is_in_no_range(client: ProxyClient) -> None:
+def test_own_address_is_in_no_allowed_range(client: ProxyClient) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect(("192.0.2.1", 9))
         own = probe.getsockname()[0]
@@ -169,7 +167,7 @@ def test_the_own_address_of_this_machine_is_in_no_range(client: ProxyClient) -> 
         "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
     ],
 )
-def test_a_request_that_is_none_is_refused(client: ProxyClient, request_text: str) -> None:
+def test_malformed_request_is_refused(client: ProxyClient, request_text: str) -> None:
     client.allow("example.org", "a")
     answer = client.ask(request_text)
     assert answer.split(" ")[1] in {"400", "501"}, answer
@@ -207,7 +205,7 @@ def slow(client: ProxyClient) -> Iterator[list[socket.socket]]:
         yield connections
 
 
-def test_slow_connections_hold_up_no_other(
+def test_slow_connection_delays_no_other(
     client: ProxyClient, web: WebServer, slow: list[socket.socket]
 ) -> None:
     client.allow("127.0.0.1")
@@ -246,7 +244,7 @@ def test_the_end_of_a_stage_cuts_tunnels_and_logs_them(client: ProxyClient) -> N
                 assert far.recv(1) == b""
 
 
-def test_a_host_that_does_not_answer_is_no_refusal(client: ProxyClient) -> None:
+def test_unreachable_host_is_not_a_refusal(client: ProxyClient) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     client.allow("127.0.0.1")
@@ -256,7 +254,7 @@ def test_a_host_that_does_not_answer_is_no_refusal(client: ProxyClient) -> None:
     assert record.why
 
 
-def test_a_server_that_is_none_is_a_bad_gateway(client: ProxyClient) -> None:
+def test_malformed_server_is_a_bad_gateway(client: ProxyClient) -> None:
     client.allow("127.0.0.1")
     with socket.create_server(("127.0.0.1", 0)) as server, client.connected() as connection:
         connection.sendall(get(f"http://127.0.0.1:{server.getsockname()[1]}/").encode())

@@ -66,7 +66,7 @@ def tunnelling(answer: bytes) -> Iterator[tuple[int, list[bytes]]]:
         thread.join()
 
 
-def test_a_tunnel_passes_it_by_name(tmp_path: Path) -> None:
+def test_tunnel_uses_the_upstream_proxy_by_name(tmp_path: Path) -> None:
     # The name has no address on this machine: the other proxy resolves it.
     name = "only-upstream.invalid"
     with tunnelling(b"HTTP/1.1 200 OK\r\nX: y\r\n\r\nfirst ") as (port, heads):
@@ -85,7 +85,7 @@ def test_a_tunnel_passes_it_by_name(tmp_path: Path) -> None:
     )
 
 
-def test_plain_http_passes_it_as_a_whole_url(tmp_path: Path) -> None:
+def test_plain_http_uses_the_upstream_proxy_with_a_full_url(tmp_path: Path) -> None:
     with WebServer().running() as web:
         env = {"http_proxy": f"http://127.0.0.1:{web.port}"}
         with started_proxy(tmp_path, env) as client:
@@ -99,7 +99,7 @@ def test_plain_http_passes_it_as_a_whole_url(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "example.org"])
-def test_it_is_not_asked_for_what_is_refused_here(tmp_path: Path, host: str) -> None:
+def test_refused_request_does_not_reach_the_upstream_proxy(tmp_path: Path, host: str) -> None:
     with WebServer().running() as web:
         env = {"https_proxy": f"http://127.0.0.1:{web.port}"}
         with started_proxy(tmp_path, env) as client:
@@ -109,7 +109,7 @@ def test_it_is_not_asked_for_what_is_refused_here(tmp_path: Path, host: str) -> 
     assert web.requests == []
 
 
-def test_its_refusal_is_a_bad_gateway(tmp_path: Path) -> None:
+def test_refusal_of_the_upstream_proxy_is_a_bad_gateway(tmp_path: Path) -> None:
     with WebServer().running() as web:
         env = {"https_proxy": f"http://127.0.0.1:{web.port}"}
         with started_proxy(tmp_path, env) as client:

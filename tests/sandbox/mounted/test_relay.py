@@ -51,12 +51,12 @@ def python(door: UnixDoor, script: str, *args: str) -> str:
 
 
 @pytest.mark.parametrize("code", [0, 1, 7, 255])
-def test_it_exits_as_its_command(door: UnixDoor, code: int) -> None:
+def test_relay_exits_as_its_command(door: UnixDoor, code: int) -> None:
     assert relayed(door, "sh", "-c", f"exit {code}").returncode == code
 
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGSEGV", "SIGINT"])
-def test_it_dies_of_the_signal_that_its_command_died_of(door: UnixDoor, name: str) -> None:
+def test_relay_ends_by_the_signal_of_its_command(door: UnixDoor, name: str) -> None:
     number = signal.Signals[name]
     assert relayed(door, "sh", "-c", f"kill -{number.value} $$").returncode == -number
 
@@ -72,7 +72,7 @@ def test_a_signal_reaches_the_command(door: UnixDoor) -> None:
     assert relay.returncode == 3
 
 
-def test_a_command_that_is_not_there_exits_as_in_a_shell(door: UnixDoor, tmp_path: Path) -> None:
+def test_missing_command_exits_as_in_a_shell(door: UnixDoor, tmp_path: Path) -> None:
     (tmp_path / "data").touch()
     missing = relayed(door, "/no/such/program")
     assert (missing.returncode, b"/no/such/program" in missing.stderr) == (127, True)
@@ -85,7 +85,7 @@ def test_streams_pass_through_as_they_are(door: UnixDoor) -> None:
     assert (done.stdout, done.stderr) == (data, b"said\n")
 
 
-def test_the_address_stands_wherever_the_environment_asks_for_it(door: UnixDoor) -> None:
+def test_address_replaces_the_placeholder_in_all_variables(door: UnixDoor) -> None:
     env = {**os.environ, "BASE": "{agentbench-door}/v1", "JSON": '{"a": "{agentbench-door}"}'}
     script = 'echo "$AGENTBENCH_MODEL_URL $BASE $JSON"'
     url, base, json = relayed(door, "sh", "-c", script, env=env).stdout.decode().split(" ", 2)
@@ -97,8 +97,8 @@ def test_the_command_inherits_no_open_file(door: UnixDoor) -> None:
     assert relayed(door, "sh", "-c", "ls /proc/$$/fd").stdout.split() == [b"0", b"1", b"2"]
 
 
-def test_each_way_ends_by_itself(door: UnixDoor) -> None:
-    told = python(
+def test_each_direction_ends_separately(door: UnixDoor) -> None:
+    described = python(
         door,
         """
 import threading
@@ -111,11 +111,11 @@ with connect() as connection:
 print(len(said), said[-3:])
 """,
     )
-    assert told == "3000003 b'end'\n"
+    assert described == "3000003 b'end'\n"
 
 
 def test_two_hundred_connections_at_a_time_do_not_mix(door: UnixDoor) -> None:
-    told = python(
+    described = python(
         door,
         """
 open_ones = [connect() for _ in range(200)]
@@ -127,12 +127,12 @@ for connection in open_ones:
     connection.close()
 """,
     )
-    assert told == "True\n"
+    assert described == "True\n"
 
 
-def test_a_broken_connection_breaks_and_the_next_one_works(tmp_path: Path) -> None:
+def test_connection_after_a_broken_one_works(tmp_path: Path) -> None:
     with unix_door(tmp_path / "door", reset) as door:
-        told = python(
+        described = python(
             door,
             """
 for _ in range(3):
@@ -144,18 +144,18 @@ for _ in range(3):
             print("reset")
 """,
         )
-    assert set(told.split("\n")) <= {"b''", "reset", ""}
-    assert len(told.split()) == 3
+    assert set(described.split("\n")) <= {"b''", "reset", ""}
+    assert len(described.split()) == 3
 
 
-def test_a_client_that_goes_away_ends_the_far_connection(tmp_path: Path) -> None:
+def test_end_of_a_client_ends_the_far_connection(tmp_path: Path) -> None:
     with unix_door(tmp_path / "door", flood) as door:  # waits for its connections to end
-        told = python(door, "connection = connect()\nprint(len(connection.recv(9)))")
-    assert told == "9\n"
+        described = python(door, "connection = connect()\nprint(len(connection.recv(9)))")
+    assert described == "9\n"
 
 
-def test_a_door_that_is_gone_ends_connections(tmp_path: Path) -> None:
-    told = python(
+def test_missing_socket_ends_connections(tmp_path: Path) -> None:
+    described = python(
         UnixDoor(tmp_path / "nothing.sock"),
         """
 with connect() as connection:
@@ -165,10 +165,10 @@ with connect() as connection:
         print("reset")
 """,
     )
-    assert told.strip() in {"b''", "reset"}
+    assert described.strip() in {"b''", "reset"}
 
 
-def test_without_a_command_it_leaves_a_process_that_forwards_the_printed_port(
+def test_detached_relay_forwards_the_printed_port(
     door: UnixDoor,
 ) -> None:
     argv = [sys.executable, "-I", "-S", str(RELAY), str(door.socket), "--detach"]

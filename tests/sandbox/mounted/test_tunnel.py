@@ -16,7 +16,7 @@ def started(path: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe)
 
 
-def test_it_says_that_it_listens_and_ends_with_its_stdin(tmp_path: Path) -> None:
+def test_tunnel_announces_itself_and_ends_with_its_stdin(tmp_path: Path) -> None:
     path = tmp_path / "s.sock"
     path.write_text("what an earlier one left")
     with started(path) as carrier:
@@ -26,11 +26,11 @@ def test_it_says_that_it_listens_and_ends_with_its_stdin(tmp_path: Path) -> None
         carrier.stdin.flush()
         assert carrier.stdout.read(9)[4] == READY
         assert path.is_socket()
-        said, complained = carrier.communicate(timeout=PATIENCE)
-    assert (said, complained, carrier.returncode) == (b"", b"", 0)
+        reported, complained = carrier.communicate(timeout=PATIENCE)
+    assert (reported, complained, carrier.returncode) == (b"", b"", 0)
 
 
-def test_it_does_not_go_on_with_one_who_does_not_know_the_word(tmp_path: Path) -> None:
+def test_tunnel_ends_without_the_start_mark(tmp_path: Path) -> None:
     with started(tmp_path / "s.sock") as carrier:
-        said, _ = carrier.communicate(b"no\n" * 3, timeout=PATIENCE)
-    assert (said, carrier.returncode) == (b"", 1)
+        reported, _ = carrier.communicate(b"no\n" * 3, timeout=PATIENCE)
+    assert (reported, carrier.returncode) == (b"", 1)

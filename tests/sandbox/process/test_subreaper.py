@@ -30,11 +30,11 @@ def kept(
 @pytest.mark.parametrize(
     ("script", "code"), [("exit 0", 0), ("exit 3", 3), ("kill -9 $$", 137), ("kill -15 $$", 143)]
 )
-def test_it_exits_as_the_command_did(script: str, code: int) -> None:
+def test_subreaper_exits_as_the_command(script: str, code: int) -> None:
     assert kept("sh", "-c", script).returncode == code
 
 
-def test_what_cannot_start_exits_as_in_a_shell() -> None:
+def test_missing_program_exits_as_in_a_shell() -> None:
     assert kept("no-such-program").returncode == 127
     assert kept("/etc/passwd").returncode == 126
 
@@ -51,6 +51,6 @@ def test_limits_hold_for_the_command() -> None:
     assert done.stdout.split()[1] == "33"
 
 
-def test_nothing_but_the_given_environment_is_there() -> None:
+def test_command_has_only_the_given_environment() -> None:
     names = {line.partition("=")[0] for line in kept("env").stdout.splitlines()}
     assert names == {"PATH", "GIVEN"}

@@ -51,37 +51,37 @@ def told_by(sandbox):
 def test_a_module_run_has_the_working_folder_first_on_its_path(run_in):
     sandbox, result = run_in({"test_m.py": TELLS})
     assert result.outcome == "passed"
-    told = told_by(sandbox)
-    assert str(sandbox.workspace) in told["path"]
-    assert told["argv"][0].endswith("/pytest/__main__.py")
-    assert told["bytecode"] is True
+    described = told_by(sandbox)
+    assert str(sandbox.workspace) in described["path"]
+    assert described["argv"][0].endswith("/pytest/__main__.py")
+    assert described["bytecode"] is True
 
 
 def test_a_plain_run_has_the_folder_of_scripts_in_its_place(run_in):
     sandbox, result = run_in({"tests/test_m.py": TELLS}, as_module=False)
     assert result.outcome == "passed"
-    told = told_by(sandbox)
-    assert told["argv"][0].endswith("/bin/pytest")
-    assert any(entry.endswith("/bin") for entry in told["path"])
-    assert str(sandbox.workspace) not in told["path"]
+    described = told_by(sandbox)
+    assert described["argv"][0].endswith("/bin/pytest")
+    assert any(entry.endswith("/bin") for entry in described["path"])
+    assert str(sandbox.workspace) not in described["path"]
 
 
-def test_what_isolated_mode_takes_is_given_back(run_in):
+def test_environment_of_a_plain_run_is_restored(run_in):
     env = {"PYTHONPATH": "lib", "PYTHONHASHSEED": "7", "PYTHONWARNINGS": "ignore::ImportWarning"}
     hashes = set()
     for _ in range(2):
         sandbox, result = run_in({"test_m.py": TELLS, "lib/x.py": ""}, env=env)
         assert result.outcome == "passed"
-        told = told_by(sandbox)
-        hashes.add(told["hash"])
+        described = told_by(sandbox)
+        hashes.add(described["hash"])
     assert len(hashes) == 1
-    assert f"{sandbox.workspace}/lib" in told["path"]
-    assert told["env"] == env | {"AGENTBENCH_WITHHELD_ENV": None}
-    assert "ignore::ImportWarning" in told["warnings"]
+    assert f"{sandbox.workspace}/lib" in described["path"]
+    assert described["env"] == env | {"AGENTBENCH_WITHHELD_ENV": None}
+    assert "ignore::ImportWarning" in described["warnings"]
 
 
 @pytest.mark.parametrize("env", [{}, {"PYTHONHASHSEED": "1"}, {"PYTHONPATH": "."}])
-def test_nothing_in_the_project_stands_in_for_pytest_or_the_reporters(run_in, env):
+def test_project_cannot_replace_pytest_or_the_reporters(run_in, env):
     files = {
         "test_m.py": "def test_a(): assert 0",
         **dict.fromkeys(
@@ -104,7 +104,7 @@ def test_nothing_in_the_project_stands_in_for_pytest_or_the_reporters(run_in, en
     assert result.json_report["tests"][0]["outcome"] == "failed"
 
 
-def test_where_the_project_is_pytest_its_own_copy_runs_and_the_result_says_so(tmp_path):
+def test_project_pytest_runs_its_own_copy(tmp_path):
     venv.create(tmp_path / "venv", symlinks=True)
     sandbox = LocalSandbox(tmp_path, tmp_path / "venv/bin/python", reporter_mounts())
     (packages,) = interpreter(*requirements("7.4.4")).parent.parent.glob("lib/*/site-packages")
@@ -122,7 +122,7 @@ def test_where_the_project_is_pytest_its_own_copy_runs_and_the_result_says_so(tm
     assert result.versions.in_project
 
 
-def test_descriptors_that_a_test_closes_and_forks_of_it_leave_the_stream_whole(run_in):
+def test_closed_descriptors_and_forks_leave_the_stream_whole(run_in):
     closing = """
 import os
 def test_closes_everything():

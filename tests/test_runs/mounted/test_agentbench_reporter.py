@@ -68,7 +68,7 @@ def test_code_classes_and_hook_callers_are_watched_too(run_in, statement, name):
     assert name in run_in(source).facts.internals_changed
 
 
-def test_a_patch_that_is_taken_back_before_the_end_is_noticed(run_in):
+def test_temporary_patch_is_detected(run_in):
     source = """
 from _pytest import runner
 kept = runner.check_interactive_exception
@@ -96,7 +96,7 @@ def test_warnings_as_errors_do_not_hit_the_reporters(run_in):
     assert run_in("def test_a(): pass", options=("-W", "error")).result.outcome == "passed"
 
 
-def test_a_second_reporter_of_the_project_is_not_in_the_way(open_sandbox):
+def test_installed_reporter_of_the_project_does_not_interfere(open_sandbox):
     sandbox = open_sandbox(
         {"test_m.py": "def test_a(json_metadata): pass"},
         *requirements(NEWEST),

@@ -85,7 +85,7 @@ def test_a_hook_of_a_package_loads_what_it_says(run_in):
     assert [test.node_id for test in run.result.tests] == ["tests/check_m.py::T::test_a"]
 
 
-def test_the_deadline_keeps_what_was_known(open_sandbox):
+def test_results_before_the_deadline_are_reported(open_sandbox):
     hanging = (
         HEAD + "import time\nclass T(unittest.TestCase):\n"
         "    def test_a(self): pass\n    def test_b(self): time.sleep(6000)\n"
@@ -166,7 +166,7 @@ def test_methods_that_are_removed_from_the_result_hide_no_failure(run_in):
 
 
 @pytest.mark.parametrize("name", ["unittest.py", "agentbench_unittest.py", "traceback.py"])
-def test_nothing_in_the_project_stands_in_for_unittest(run_in, name):
+def test_project_cannot_replace_unittest(run_in, name):
     files = {"test_m.py": FAILING, name: "import os\nos._exit(0)\n"}
     assert run_in(files).result.outcome is PytestOutcome.FAILED
     assert run_in(files, env={"PYTHONPATH": "."}).result.outcome is PytestOutcome.FAILED

@@ -36,21 +36,15 @@ class ControlGroup:
     folders: dict[str, Path]  # by controller, out of memory, pids and cpu
 
     def admit(self, pid: int) -> None:
-        """Move a process into the group, with its future children.
-
-        Raises:
-            OSError: the process has ended, or the kernel refuses.
-        """
+        """Move a process into the group, with its future children."""
         for folder in set(self.folders.values()):
             (folder / "cgroup.procs").write_text(str(pid))
 
     def processes(self) -> list[int]:
-        """The present processes of the group."""
         folder = next(iter(self.folders.values()))
         return [int(pid) for pid in _lines(folder / "cgroup.procs")]
 
     def oom_kills(self) -> int:
-        """The number of kills for lack of memory."""
         folder = self.folders.get("memory")
         if folder is None:
             return 0
@@ -70,7 +64,6 @@ class ControlGroup:
             return None
 
     def remove(self) -> None:
-        """Kill the processes of the group and remove it."""
         if (cpu := self.folders.get("cpu")) is not None:
             # Remove the quota first, since a spent quota delays the end of dying processes.
             file, value = ("cpu.cfs_quota_us", "-1") if self.version == 1 else ("cpu.max", "max")
@@ -84,7 +77,12 @@ def find_hierarchy(
     proc: Path = Path("/proc/self"), mounts: Path = Path("/sys/fs/cgroup")
 ) -> CgroupHierarchy | None:
     """The groups in which this process can create groups; None if there are none."""
-    own = _own_groups(proc / "cgroup")
+    # By controller; the group of version 2 has an empty name.
+    own: dict[str, str] = {}
+    for line in _lines(proc / "cgroup"):
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        own.update(dict.fromkeys(controllers.split(","), path))
     parents = {
         name: parent
         for name in _CONTROLLERS
@@ -104,11 +102,7 @@ def find_hierarchy(
 
 
 def make_group(hierarchy: CgroupHierarchy, name: str, limits: Limits) -> ControlGroup:
-    """Create a group with these limits.
-
-    Raises:
-        OSError: it cannot be created.
-    """
+    """Create a group with these limits."""
     group = ControlGroup(
         version=hierarchy.version,
         folders={key: parent / (CGROUP_PREFIX + name) for key, parent in hierarchy.parents.items()},
@@ -118,7 +112,8 @@ def make_group(hierarchy: CgroupHierarchy, name: str, limits: Limits) -> Control
             folder.mkdir()
         for controller, file, value in _settings(group.version, limits):
             if controller in group.folders:
-                is_optional = "swap" in file or "memsw" in file  # missing without swap accounting
+                # A kernel without swap accounting lacks these files.
+                is_optional = "swap" in file or "memsw" in file
                 optional = (FileNotFoundError, PermissionError) if is_optional else ()
                 path = group.folders[controller] / file
                 with contextlib.suppress(*optional), path.open("r+") as setting:  # "w" creates it
@@ -171,20 +166,11 @@ def _settings(version: int, limits: Limits) -> list[tuple[str, str, str]]:
     ]
 
 
-def _own_groups(file: Path) -> dict[str, str]:
-    """The group of this process by controller; that of version 2 has an empty name."""
-    own: dict[str, str] = {}
-    for line in _lines(file):
-        _, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        own.update(dict.fromkeys(controllers.split(","), path))
-    return own
-
-
 def _v1_parent(mount: Path, own: str | None) -> Path | None:
     if own is None:
         return None
-    for folder in (mount / own.lstrip("/"), mount):  # in a container, its own group is the root
+    # In a container, its own group may be mounted as the root.
+    for folder in (mount / own.lstrip("/"), mount):
         if (folder / "cgroup.procs").exists():
             return folder if os.access(folder, os.W_OK) else None
     return None

@@ -36,32 +36,18 @@ class PrivateView:
 
     @classmethod
     def create(cls, folder: Path, *, overlays: bool) -> Self:
-        """Create the folder.
-
-        Raises:
-            OSError: it exists, or the disk is full.
-        """
         for path in (folder, *(folder / name for name in (_EMPTY_FOLDER, _MOUNTS, _SYSTEM, _PROC))):
             path.mkdir()
             path.chmod(0o755)
         return cls(folder=folder, overlays=overlays)
 
     def mounts(self, mounts: Iterable[ReadOnlyMount]) -> tuple[ReadOnlyMount, ...]:
-        """The mounts, from private copies.
-
-        Raises:
-            OSError: a source cannot be read, or the disk is full.
-        """
         return tuple(private_copies(mounts, self.folder / _MOUNTS))
 
     def of_system(
         self, binds: Iterable[BindMount]
     ) -> Iterator[BindMount | OverlayMount | ReadOnlyOverlay]:
-        """Files and folders of the system, with inodes of their own.
-
-        Raises:
-            OSError: a file cannot be copied.
-        """
+        """Files and folders of the system, with inodes of their own."""
         for bind in binds:
             if not bind.source.is_dir():
                 copy = self.folder / _SYSTEM / bind.target.name
@@ -75,11 +61,7 @@ class PrivateView:
                 yield bind
 
     def kernel_arguments(self, memory_mib: int, reachable: ReachablePaths) -> list[str]:
-        """The arguments that hide files in /proc, and replace others.
-
-        Raises:
-            OSError: the files cannot be written.
-        """
+        """The arguments that hide files in /proc, and replace others."""
         folder = reachable.of(self.folder)
         (self.folder / _EMPTY_FILE).touch()
         (self.folder / _EMPTY_FILE).chmod(0o444)

@@ -97,12 +97,7 @@ class _Op(IntEnum):
 
 
 def seccomp_filter(machine: str | None = None, *, allowed: Collection[str] = ()) -> bytes | None:
-    """The filter for a machine (default: this one), or None if its calls are unknown.
-
-    Args:
-        machine: The machine, as `uname -m` names it.
-        allowed: Calls to allow nevertheless.
-    """
+    """The filter for a machine (`uname -m`; default: this one); None if its calls are unknown."""
     known = _ARCHITECTURES.get(machine or platform.machine())
     if known is None:
         return None
@@ -137,7 +132,6 @@ def _when(op: _Op, value: int, errno: int) -> list[bytes]:
 
 
 def _only_for(number: int, steps: list[bytes]) -> list[bytes]:
-    """Take these steps for one call, then allow it; other calls continue with the next step."""
     block = [*steps, _step(_Op.RETURN, _ALLOW)]
     return [_step(_Op.IF_EQUAL, number, if_false=len(block)), *block]
 
@@ -178,7 +172,10 @@ def system_binds(*, network: bool) -> Iterator[BindMount]:
             yield BindMount(source=path, target=PurePosixPath(path))
     for name in (*_SYSTEM_FILES, *(_NETWORK_FILES if network else ())):
         path = Path("/etc", name)
-        if _may_be_visible(path):
+        if not path.exists():
+            continue
+        # The address of a package index may contain credentials.
+        if name != "pip.conf" or (os.access(path, os.R_OK) and "@" not in path.read_text()):
             yield BindMount(source=path.resolve(), target=PurePosixPath(path))
 
 
@@ -212,11 +209,7 @@ class ReachablePaths:
         self._shown: dict[Path, Path] = {path: path for path in _REACHED_BY_ALL}
 
     def of(self, source: Path) -> Path:
-        """The path of a file or folder; a folder inside a shown one is not shown again.
-
-        Raises:
-            OSError: it does not exist.
-        """
+        """The path of a file or folder; a folder inside a shown one is not shown again."""
         if self._namespace is None:
             return source
         for above in (source, *source.parents):
@@ -230,11 +223,7 @@ class ReachablePaths:
 def bind_arguments(
     binds: Iterable[BindMount | OverlayMount | ReadOnlyOverlay], reachable: ReachablePaths
 ) -> list[str]:
-    """The arguments for mounts.
-
-    Raises:
-        OSError: a source does not exist.
-    """
+    """The arguments for mounts."""
     arguments: list[str] = []
     for bind in binds:
         match bind:
@@ -243,7 +232,8 @@ def bind_arguments(
                     arguments += ["--overlay-src", str(reachable.of(source))]
                 arguments += ["--ro-overlay", str(bind.target)]
             case OverlayMount():
-                both = reachable.of(bind.upper.parent)  # `upper` and `work` must be of one mount
+                # The kernel wants `upper` and `work` in one mount.
+                both = reachable.of(bind.upper.parent)
                 arguments += ["--overlay-src", str(reachable.of(bind.lower))]
                 arguments += ["--overlay", str(both / bind.upper.name)]
                 arguments += [str(both / bind.work.name), str(bind.target)]
@@ -295,10 +285,3 @@ def limited_argv(argv: Sequence[str], *, file_bytes: int, open_files: int) -> tu
         return tuple(argv)
     sizes, descriptors = f"--fsize={file_bytes}:{file_bytes}", f"--nofile={open_files}:{open_files}"
     return (str(_PRLIMIT), "--core=0:0", sizes, descriptors, "--", *argv)
-
-
-def _may_be_visible(path: Path) -> bool:
-    """Whether a file exists and has no credentials: addresses in pip.conf may contain some."""
-    if path.name == "pip.conf":
-        return path.is_file() and os.access(path, os.R_OK) and "@" not in path.read_text()
-    return path.exists()

@@ -75,22 +75,23 @@ class MountNamespace:
     """The thread with its mounts; thread-safe."""
 
     def __init__(self, folder: Path) -> None:
-        """Enter the namespace.
-
-        Raises:
-            OSError: this process may not create one.
-        """
+        """Enter the namespace."""
         self._folder = folder
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="agentbench-mounts")
         self._own: int | None = None
-        self.call(self._enter)
+
+        def enter() -> None:
+            _check(_libc().unshare(_NEW_MOUNTS))
+            # As a slave, so that new mounts of the machine appear here, and ours not there.
+            _mount(None, Path("/"), None, _RECURSIVE | _SLAVE)
+            _mount("agentbench", folder, "tmpfs", 0)
+            folder.chmod(0o755)
+            self._own = get_ident()
+
+        self.call(enter)
 
     def show(self, source: Path) -> Path:
-        """Bind a file or folder; returns its path for functions of `call`.
-
-        Raises:
-            OSError: it does not exist.
-        """
+        """Bind a file or folder; returns its path for functions of `call`."""
         # Random, since a sandbox sees it: numbers would reveal the order of sandboxes.
         target = self._folder / secrets.token_hex(8)
 
@@ -105,12 +106,6 @@ class MountNamespace:
         return self.call(bind)
 
     def hide(self, target: Path) -> None:
-        """Undo one `show`.
-
-        Raises:
-            OSError: it was not shown.
-        """
-
         def unbind() -> None:
             _check(_libc().umount2(os.fsencode(target), _DETACH))
             if target.is_dir():
@@ -121,11 +116,7 @@ class MountNamespace:
         self.call(unbind)
 
     def create_devices(self) -> Path:
-        """Create a folder with device files, which have locks and watches of their own.
-
-        Raises:
-            PermissionError: this process may not create device files.
-        """
+        """Create a folder with device files, which have locks and watches of their own."""
         folder = self._folder / secrets.token_hex(8)
 
         def create() -> Path:
@@ -134,51 +125,45 @@ class MountNamespace:
             for name, numbers in DEVICES.items():
                 os.mknod(folder / name, stat.S_IFCHR, os.makedev(*numbers))
                 (folder / name).chmod(0o666)
-                os.utime(folder / name, (0, 0))  # else a search for new files never stops reading
+                # A program that searches for new files would otherwise read /dev/zero for ever.
+                os.utime(folder / name, (0, 0))
             return folder
 
         return self.call(create)
 
     def remove_devices(self, folder: Path) -> None:
-        """Remove a folder of `create_devices`."""
         self.call(lambda: shutil.rmtree(folder))
 
     def call(self, action: Callable[[], _T]) -> _T:
         """Call a function that sees the mounts; so does a process that it starts."""
-        if get_ident() == self._own:  # when the garbage collector closes a sandbox
+        # The garbage collector may close a sandbox in this very thread.
+        if get_ident() == self._own:
             return action()
         return self._thread.submit(action).result()
-
-    def _enter(self) -> None:
-        _check(_libc().unshare(_NEW_MOUNTS))
-        _mount(None, Path("/"), None, _RECURSIVE | _SLAVE)  # new mounts of the machine appear here
-        _mount("agentbench", self._folder, "tmpfs", 0)
-        self._folder.chmod(0o755)
-        self._own = get_ident()
 
 
 def mount_namespace() -> MountNamespace | None:
     """The mount namespace of this process; None if it is not needed or not allowed."""
-    return _namespace_of(os.getpid())  # a forked child does not have its parent's threads
+    # By process: a forked child does not have its parent's threads.
+    return _namespace_of(os.getpid())
 
 
 @cache
 def _namespace_of(_pid: int) -> MountNamespace | None:
     if os.geteuid() != 0:
         return None
+    # A mount over an empty folder hides no files.
+    empty = (
+        folder
+        for folder in _OFTEN_EMPTY
+        if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir())
+    )
     try:
-        return MountNamespace(_empty_folder())
+        folder = next(empty, _OUR_OWN)
+        folder.mkdir(exist_ok=True)
+        return MountNamespace(folder)
     except OSError:
         return None
-
-
-def _empty_folder() -> Path:
-    """An empty folder, in which a mount hides no files."""
-    for folder in _OFTEN_EMPTY:
-        if folder.is_dir() and not folder.is_symlink() and not any(folder.iterdir()):
-            return folder
-    _OUR_OWN.mkdir(exist_ok=True)
-    return _OUR_OWN
 
 
 @cache
@@ -214,9 +199,6 @@ class BwrapProgram:
 
         As root it would keep all capabilities in the new user namespace, and could remount host
         folders as writable.
-
-        Raises:
-            OSError: it cannot be executed.
         """
         command = [str(self.path), *arguments]
         user, setpriv = self.user, _setpriv()
@@ -274,7 +256,7 @@ def find_bwrap(user: FileOwner | None, namespace: MountNamespace | None) -> Bwra
 
 @cache
 def _setpriv() -> str | None:
-    """The path of setpriv of util-linux 2.33 or later; None if it is missing or another program."""
+    # Only util-linux 2.33 or later has `--pdeathsig`; busybox has another program of this name.
     found = shutil.which("setpriv")
     if found is None:
         return None
@@ -302,9 +284,9 @@ def bundled_bwrap() -> Path | None:
         return None
 
 
-@cache  # shown once for the lifetime of the process
+@cache
 def _reachable_path(program: Path, namespace: MountNamespace | None) -> Path:
-    """Its path for its user; the bundled one needs its libraries next to it."""
+    # The bundled program needs its libraries next to it.
     if namespace is None:
         return program
     packages = program.parent.parent.parent

@@ -13,7 +13,7 @@ import resource
 import select
 import signal
 import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -37,7 +37,7 @@ from agentbench.sandbox.bubblewrap.program import (
     mount_namespace,
     remedy_for,
 )
-from agentbench.sandbox.folder_provider import FolderProvider, SandboxRequest
+from agentbench.sandbox.folder_sandbox import FolderProvider, SandboxRequest
 from agentbench.sandbox.interface import Promise
 from agentbench.sandbox.ownership import group_name
 from agentbench.sandbox.snapshot_store import StoredState
@@ -85,7 +85,6 @@ class BwrapRunner:
     def _start(
         self, command: interface.Command, stack: ExitStack
     ) -> tuple[subprocess.Popen[bytes], "_Init"]:
-        """Start bwrap, and let it continue once its first process inside is limited."""
         data, files = profile.data_arguments(stack, network=self.network)
         environment = {**self.environment, **command.env}
         cwd = command.cwd or interface.WORKSPACE
@@ -118,7 +117,6 @@ class BwrapRunner:
         return child, init
 
     def _limit(self, pid: int | None) -> None:
-        """Limit the first process inside, before the command runs."""
         if pid is None:
             return  # bwrap failed; `run_child` returns the reason
         covered = frozenset[str]() if self.group is None else self.group.folders.keys()
@@ -157,7 +155,14 @@ class _Init:
     def __init__(self, child: subprocess.Popen[bytes], status: int, stack: ExitStack) -> None:
         self._child = child
         self._status = status
-        self._report = _first_line(status)
+        self._report = b""
+        # It stays empty if bwrap ends or hangs before its first line.
+        poll = select.poll()
+        poll.register(status, select.POLLIN)
+        while b"\n" not in self._report and poll.poll(_SETS_UP_WITHIN):
+            if not (chunk := os.read(status, 4096)):
+                break
+            self._report += chunk
         self.pid = _status_value(self._report, "child-pid")
         self._handle: int | None = None
         if self.pid is not None:
@@ -173,7 +178,7 @@ class _Init:
             signal.pidfd_send_signal(self._handle, signal.SIGKILL)
 
     def await_end(self) -> None:
-        """Wait until all processes inside are dead; bwrap itself ends a moment earlier."""
+        # bwrap itself ends a moment before the processes inside.
         if self._handle is not None:
             poll = select.poll()
             poll.register(self._handle, select.POLLIN)
@@ -184,16 +189,6 @@ class _Init:
         while chunk := os.read(self._status, 4096):
             self._report += chunk
         return _status_value(self._report, "exit-code") is not None
-
-
-def _first_line(status: int) -> bytes:
-    """The first line of bwrap's report, or nothing if bwrap ends or hangs before it."""
-    poll = select.poll()
-    poll.register(status, select.POLLIN)
-    report = b""
-    while b"\n" not in report and poll.poll(_SETS_UP_WITHIN) and (chunk := os.read(status, 4096)):
-        report += chunk
-    return report
 
 
 def _status_value(report: bytes, key: str) -> int | None:
@@ -249,7 +244,6 @@ class BubblewrapProvider(FolderProvider):
 
     @property
     def promises(self) -> frozenset[Promise]:
-        """All promises; those about limits only if control groups can be created."""
         limited = frozenset[str]() if self.hierarchy is None else frozenset(self.hierarchy.parents)
         release = platform.release().split("-")[0].split(".")
         kernel = tuple(int(part) for part in release[:2] if part.isdigit())
@@ -279,7 +273,6 @@ class BubblewrapProvider(FolderProvider):
 
     @property
     def disk_folders(self) -> tuple[Path, ...]:
-        """The folder of environments, snapshots and open sandboxes."""
         return (self.cache,)
 
     def _venv(self, _folders: folder_sandbox.SandboxFolders) -> PurePosixPath:
@@ -311,7 +304,26 @@ class BubblewrapProvider(FolderProvider):
                 environment |= host_environment.ca_variables(str(profile.CERTIFICATES))
                 system.append(BindMount(source=bundle.resolve(), target=profile.CERTIFICATES))
         mounts = view.mounts(request.mounts)
-        binds = [*view.of_system(system), *self._binds(request, view, mounts)]
+        writable = {
+            interface.WORKSPACE: folders.workspace,
+            interface.RESULTS: folders.results,
+            interface.HOME: folders.home,
+            _TMP: folders.tmp,
+        }
+        binds: list[BindMount | OverlayMount | ReadOnlyOverlay] = [*view.of_system(system)]
+        if request.lower is None:
+            writable[interface.VENV] = folders.venv
+        binds += [BindMount(source=writable[path], target=path, writable=True) for path in writable]
+        if request.lower is not None:
+            overlay = OverlayMount(
+                lower=request.lower,
+                upper=folders.venv,
+                work=folders.work,
+                target=interface.VENV,
+            )
+            binds.append(overlay)
+        binds += view.of_system(profile.python_binds(self.python))
+        binds += [BindMount(source=m.source, target=interface.MOUNTS / m.name) for m in mounts]
         runner = BwrapRunner(
             program=self.program,
             arguments=(
@@ -335,36 +347,7 @@ class BubblewrapProvider(FolderProvider):
         )
         return self._assembled(request, paths, runner, tuple if group is None else group.processes)
 
-    def _binds(
-        self, request: SandboxRequest, view: PrivateView, mounts: Iterable[interface.ReadOnlyMount]
-    ) -> list[BindMount | OverlayMount | ReadOnlyOverlay]:
-        folders, lower, venv = request.folders, request.lower, interface.VENV
-        writable = {
-            interface.WORKSPACE: folders.workspace,
-            interface.RESULTS: folders.results,
-            interface.HOME: folders.home,
-            _TMP: folders.tmp,
-        }
-        overlays = []
-        if lower is None:
-            writable[venv] = folders.venv
-        else:
-            overlay = OverlayMount(lower=lower, upper=folders.venv, work=folders.work, target=venv)
-            overlays.append(overlay)
-        return [
-            *(BindMount(source=writable[path], target=path, writable=True) for path in writable),
-            *overlays,
-            *view.of_system(profile.python_binds(self.python)),
-            *(BindMount(source=m.source, target=interface.MOUNTS / m.name) for m in mounts),
-        ]
-
     def _probe(self) -> None:
-        """Run `true` in the profile of attempts.
-
-        Raises:
-            SandboxError: bwrap refused.
-            OSError: a folder or a control group cannot be created.
-        """
         with ExitStack() as stack:
             opened = folder_sandbox.sandbox_folders(self.live, self.prefix, self.user)
             folders = stack.enter_context(opened)

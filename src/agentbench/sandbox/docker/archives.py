@@ -17,11 +17,7 @@ _COPY_CHUNK = 1 << 20
 
 
 def owned_by_user(tar: bytes, user_id: int = USER_ID) -> bytes:
-    """The same plain tar with the sandbox's user as the owner of every member.
-
-    Raises:
-        SandboxError: it is not a plain tar.
-    """
+    """The same plain tar with the sandbox's user as the owner of every member."""
     owned = io.BytesIO()
     try:
         with (
@@ -82,11 +78,7 @@ def owned_folders(
 def read_archive(
     engine: Engine, container: str, path: str, doing: str
 ) -> Iterator[Iterator[bytes]]:
-    """A file or folder of a container as a tar stream.
-
-    Raises:
-        SandboxError: there is no such path, or the engine is lost; also while the stream is read.
-    """
+    """A file or folder of a container as a tar stream."""
     with engine.api(doing, moves_files=True) as api:
         stream, _ = api.get_archive(container, path, chunk_size=_COPY_CHUNK)
 

@@ -32,12 +32,8 @@ class AttachedStream:
     def __init__(
         self, hijacked: object, *, is_orphaned: Callable[[], bool] = lambda: False
     ) -> None:
-        """Take over a connection.
-
-        Args:
-            hijacked: The SDK's result.
-            is_orphaned: Whether its container has ended, for engines that leave it open then.
-        """
+        """Take over the SDK's result of `attach` or `exec`."""
+        # Some engines leave the connection open when its container has ended.
         self._is_orphaned = is_orphaned
         if isinstance(hijacked, RawIOBase):
             # A raw file has no time limits, so its connection is duplicated. The SDK's response and
@@ -73,7 +69,6 @@ class AttachedStream:
         return frames
 
     def receive_now(self) -> list[OutputFrame]:
-        """The frames that have arrived."""
         return self._receive(0)
 
     def send_some(self, data: bytes | bytearray) -> int:
@@ -88,7 +83,6 @@ class AttachedStream:
             return 0
 
     def fileno(self) -> int:
-        """The descriptor for a selector."""
         return self._socket.fileno()
 
     @property

@@ -67,35 +67,30 @@ def _make_debian(suite: str, engine: Engine, progress: Progress) -> str:
     try:
         engine.image(name)
     except DockerNotFoundError:
-        with owned_folder("agentbench-image-") as folder:
-            archive = folder / "root.tar"
-            progress(f"creating a Debian {suite} (about a minute)")
-            _bootstrap(suite, archive)
-            with engine.api(f"import {name}", moves_files=True) as api:
-                api.import_image_from_file(
-                    str(archive),
-                    repository="agentbench/debian",
-                    tag=tag,
-                    changes=[f"LABEL {OURS}=1", f"LABEL {KIND}=base"],
-                )
-    return name
-
-
-def _bootstrap(suite: str, archive: Path) -> None:
-    """Write the tar of a root file system.
-
-    Raises:
-        SandboxError: no tool for it is installed, or the tool fails.
-    """
-    if tool := shutil.which("mmdebstrap"):
-        excludes = [f"--dpkgopt=path-exclude={pattern}" for pattern in _EXCLUDED]
-        _call([tool, "--variant=minbase", f"--include={_PACKAGES}", *excludes, suite, str(archive)])
-    elif tool := shutil.which("debootstrap"):
-        root = archive.with_suffix("")
-        _call([tool, "--variant=minbase", f"--include={_PACKAGES}", suite, str(root)])
-        _call(["tar", "--numeric-owner", "-C", str(root), "-cf", str(archive), "."])
+        pass
     else:
-        raise SandboxError("neither mmdebstrap nor debootstrap is installed")
+        return name
+    with owned_folder("agentbench-image-") as folder:
+        archive = folder / "root.tar"
+        progress(f"creating a Debian {suite} (about a minute)")
+        if tool := shutil.which("mmdebstrap"):
+            excludes = [f"--dpkgopt=path-exclude={pattern}" for pattern in _EXCLUDED]
+            include = f"--include={_PACKAGES}"
+            _call([tool, "--variant=minbase", include, *excludes, suite, str(archive)])
+        elif tool := shutil.which("debootstrap"):
+            root = str(folder / "root")
+            _call([tool, "--variant=minbase", f"--include={_PACKAGES}", suite, root])
+            _call(["tar", "--numeric-owner", "-C", root, "-cf", str(archive), "."])
+        else:
+            raise SandboxError("neither mmdebstrap nor debootstrap is installed")
+        with engine.api(f"import {name}", moves_files=True) as api:
+            api.import_image_from_file(
+                str(archive),
+                repository="agentbench/debian",
+                tag=tag,
+                changes=[f"LABEL {OURS}=1", f"LABEL {KIND}=base"],
+            )
+    return name
 
 
 def _call(command: list[str], seconds: int = _BOOTSTRAP_SECONDS) -> None:
@@ -132,25 +127,21 @@ def build_context(python: str) -> bytes:
     with owned_folder("agentbench-image-") as folder:
         wheels = folder / "wheels"
         wheels.mkdir()
-        _download(python, wheels)
+        command = [
+            *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"),
+            *("--only-binary", ":all:", "--implementation", "py", "--abi", "none"),
+            *("--platform", "any", "--python-version", python),
+            *("--dest", str(wheels), *stack_for(python)),
+        ]
+        try:
+            _call(command, _DOWNLOAD_SECONDS)
+        except SandboxError as fault:
+            raise UnavailableError(
+                f"cannot download the base image's wheels by `python -m pip download`: {fault}"
+            ) from fault
         contents |= {f"wheels/{path.name}": path.read_bytes() for path in sorted(wheels.iterdir())}
     files = {
         PurePosixPath(name): FileContent(content=content, executable=False)
         for name, content in contents.items()
     }
     return tar_of_files(files)
-
-
-def _download(python: str, folder: Path) -> None:
-    command = [
-        *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"),
-        *("--only-binary", ":all:", "--implementation", "py", "--abi", "none"),
-        *("--platform", "any", "--python-version", python),
-        *("--dest", str(folder), *stack_for(python)),
-    ]
-    try:
-        _call(command, _DOWNLOAD_SECONDS)
-    except SandboxError as fault:
-        raise UnavailableError(
-            f"cannot download the base image's wheels by `python -m pip download`: {fault}"
-        ) from fault

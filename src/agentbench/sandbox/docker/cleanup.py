@@ -41,11 +41,7 @@ def remove_dead_orphans(engine: Engine) -> tuple[Orphan, ...]:
 def remove_engine_orphans(
     engine: Engine, orphans: Iterable[Orphan], *, also_in_use: bool = False
 ) -> int:
-    """Remove orphans, those with a living owner only on request; returns the number removed.
-
-    Raises:
-        SandboxError: the engine is lost, or does not remove one.
-    """
+    """Remove orphans, those with a living owner only on request; returns the number removed."""
     removed = 0
     for orphan in orphans:
         if orphan.owner_alive and not also_in_use:
@@ -66,11 +62,7 @@ def remove_engine_orphans(
 
 
 def remove_project(engine: Engine, project: str) -> None:
-    """Remove the containers, networks and volumes of a Compose project.
-
-    Raises:
-        SandboxError: the engine is lost, or does not remove one.
-    """
+    """Remove the containers, networks and volumes of a Compose project."""
     label = f"{PROJECT}={project}"
     for find in (_containers, _networks, _volumes):
         with engine.api("find the services of a sandbox") as api:
@@ -133,7 +125,6 @@ class StoredImage:
 
     @property
     def key(self) -> str:
-        """The key, if it is a snapshot."""
         return self.name.rpartition(":")[2]
 
     @property

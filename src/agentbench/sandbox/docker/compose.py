@@ -21,20 +21,24 @@ from agentbench.core.network import Network
 from agentbench.errors import RunCancelled, SandboxError, ServiceError, UnavailableError
 from agentbench.sandbox.docker import images
 from agentbench.sandbox.docker.cleanup import remove_project
-from agentbench.sandbox.docker.compose_main import with_main
 from agentbench.sandbox.docker.compose_model import (
     SERVICE_LABEL,
     ComposeModel,
     ProjectSettings,
+    Service,
     build_inputs,
+    with_main,
 )
 from agentbench.sandbox.docker.compose_program import ComposeProgram, find_compose
-from agentbench.sandbox.docker.compose_schema import JsonTable, Service
-from agentbench.sandbox.docker.container import WritableFolders
-from agentbench.sandbox.docker.container_options import ContainerPlan
+from agentbench.sandbox.docker.container import ContainerPlan, WritableFolders
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
-from agentbench.sandbox.docker.public_network import packet_size
-from agentbench.sandbox.docker.shared_network import HOLDER, SharedNetwork, holder_of
+from agentbench.sandbox.docker.networks import (
+    HOLDER,
+    JsonTable,
+    SharedNetwork,
+    holder_of,
+    packet_size,
+)
 from agentbench.sandbox.interface import ImageId, ServiceReport, Services
 from agentbench.sandbox.ownership import PROJECT, ProcessOwner, labels_of
 from agentbench.scoring.classification import network_failure
@@ -76,11 +80,7 @@ class ComposeProject:
         self._links: set[str] = set()  # to services outside of a shared network
 
     def reach(self, network: Network) -> None:
-        """Connect the sandbox to the services outside of its network that a stage may reach.
-
-        Raises:
-            SandboxError: the engine is lost.
-        """
+        """Connect the sandbox to the services outside of its network that a stage may reach."""
         project, shared = self._settings.name, self._settings.shared
         for link, may in () if shared is None else shared.links(project, network):
             if may == (link in self._links):
@@ -93,11 +93,9 @@ class ComposeProject:
             self._links ^= {link}
 
     def joined(self, plan: ContainerPlan) -> ContainerPlan:
-        """The plan of a sandbox in the project's networks, with the settings of `main`."""
         return with_main(plan, self._model, self._settings)
 
     def reports(self) -> tuple[ServiceReport, ...]:
-        """The reports on all services so far, also on those that have just ended."""
         # The engine says that a container has ended only after it has cleaned up, which takes long
         # on a loaded machine. A service that ends with the last test would be missed.
         for each in self._states():
@@ -115,29 +113,23 @@ class ComposeProject:
         )
 
     def _has_processes(self, container: str) -> bool:
-        """Whether a container has processes; true also if it is known to have ended."""
         try:
             with self._engine.api("look at a service's processes") as api:
                 return bool((api.top(container) or {}).get("Processes"))
         except SandboxError as error:
-            if not _GONE.search(str(error)):  # such as an engine without `ps`
+            # Other errors, such as of an engine without `ps`, say nothing about the service.
+            if not _GONE.search(str(error)):
                 return True
             with self._engine.api("look at a service") as api:
                 return str(api.inspect_container(container)["State"]["Status"]) != "running"
 
     def container_of(self, service: str) -> str:
-        """The container of a service.
-
-        Raises:
-            SandboxError: there is no such service, or the engine is lost.
-        """
         for state in self._states():
             if state.service == service:
                 return state.container
         raise SandboxError(f"{self._model.file}: there is no service {service}")
 
     def folders(self) -> list[str]:
-        """The folders of the engine's machine that services write to."""
         containers = (state.container for state in self._states())
         return [
             folder for each in containers for folder in WritableFolders.of(self._engine, each).all
@@ -166,11 +158,7 @@ class ComposeProject:
                 time.sleep(_POLL)
 
     def require_success(self, states: tuple[_ServiceState, ...] | None = None) -> None:
-        """Check that no service has failed.
-
-        Raises:
-            ServiceError: a service has failed; the message has the last line of its log.
-        """
+        """Raise ServiceError with the last line of its log if a service has failed."""
         for state in self._states() if states is None else states:
             if state.failure is not None:
                 lines = self._log_of(state).decode("utf-8", "replace").strip().splitlines()
@@ -209,16 +197,16 @@ class ComposeProject:
         is_healthy = health.get("Status", "none") in {"healthy", "none", ""}
         runs = status == "running" and is_healthy and not self._model.must_end(service)
         is_ready = status == "exited" or runs
+        # A service with a health check must run until the end, also if it ends without a failure.
+        has_stopped = status == "exited" and health and not self._model.may_end(service)
+        stopped = "ended with exit code 0" if has_stopped else None
         return _ServiceState(
             service=service,
             container=container,
             runs=status == "running",
             is_ready=is_ready,
             failure=failure,
-            # Its health check shows that it must run.
-            stopped="ended with exit code 0"
-            if status == "exited" and health and not self._model.may_end(service)
-            else None,
+            stopped=stopped,
             killed=status in {"exited", "dead"} and code in _KILLED and not state["OOMKilled"],
         )
 
@@ -266,20 +254,21 @@ class ComposeRunner:
     ) -> Iterator[ComposeProject]:
         """Start services; they are removed when the block ends.
 
-        Args:
-            services: The services.
-            plan: The plan of the sandbox.
-            cancel: Once it is set, no further service is started.
-
         Raises:
             ServiceError: a service does not start, or never becomes healthy.
-            SandboxError: the engine is lost.
-            RunCancelled: the run was cancelled.
+            RunCancelled: `cancel` was set; no further service is started.
         """
         model, limits = _read_model(self._program, services, cancel), plan.limits
         network = plan.network and not (plan.use.changes_network or services.on_localhost)
         name = f"agentbench-{uuid.uuid4().hex}"
         labels = {**labels_of("sandbox", self._owner), PROJECT: name}
+        shared = None
+        if services.on_localhost and model.beside:
+            shared = SharedNetwork(
+                image=plan.image,
+                outside=networked_services(services.file) & model.beside.keys(),
+                resolves_names=plan.network or plan.use.changes_network,
+            )
         settings = ProjectSettings(
             name=name,
             labels=labels,
@@ -287,7 +276,7 @@ class ComposeRunner:
             limits=replace(limits, cpus=min(limits.cpus, self._engine.facts.cpus)),
             network_options=packet_size(self._engine) if network else _INHIBIT_ADDRESS,
             network=network,
-            shared=_shared_network(services, plan, model),
+            shared=shared,
         )
         project = ComposeProject(self._engine, model, settings)
         document = model.document(settings)
@@ -334,16 +323,17 @@ class ComposeRunner:
         which: Mapping[str, Service],
         cancel: Event | None,
     ) -> Mapping[str, str]:
-        """The images of services; built or pulled unless they exist."""
         found: dict[str, str] = {}
         built: dict[str, JsonTable] = {}
         for name, service in which.items():
             if service.build is not None:
                 inputs = build_inputs(service.build)
                 folder = Path(str(inputs["context"]))
-                found[name] = (
-                    f"{images.TASK_REPOSITORY}:{images.folder_hash(folder, _salt(inputs))}"
-                )
+                # The Dockerfile may be outside of the context, whose files are hashed.
+                file = folder / str(inputs.get("dockerfile", "Dockerfile"))
+                text = file.read_text(errors="replace") if file.is_file() else ""
+                salt = json.dumps([text, {**inputs, "context": ""}], sort_keys=True)
+                found[name] = f"{images.TASK_REPOSITORY}:{images.folder_hash(folder, salt)}"
                 built[name] = {"image": found[name], "build": {**inputs, "labels": _IMAGE_LABELS}}
             elif service.image == MAIN_IMAGE:
                 if services.main_image is not None and name != MAIN:
@@ -372,7 +362,8 @@ def _read_model(program: ComposeProgram, services: Services, cancel: Event | Non
     file = services.file.resolve()
     words = ["--project-name", "agentbench", "--project-directory", str(file.parent)]
     with owned_folder("agentbench-compose-") as folder:
-        if not main_has_image(file):  # Compose requires one
+        # Compose requires an image for each service; the sandbox's own is chosen elsewhere.
+        if not main_has_image(file):
             addition = folder / "main.json"
             addition.write_text(json.dumps({"services": {MAIN: {"image": MAIN_IMAGE}}}))
             words = ["--file", str(addition), *words]
@@ -384,20 +375,3 @@ def _read_model(program: ComposeProgram, services: Services, cancel: Event | Non
     if outcome.code:
         raise ServiceError(f"{services.file}: {outcome.last_message[:_LINE]}")
     return ComposeModel(services.file, outcome.output)
-
-
-def _shared_network(
-    services: Services, plan: ContainerPlan, model: ComposeModel
-) -> SharedNetwork | None:
-    if not services.on_localhost or not model.beside:
-        return None
-    outside = networked_services(services.file) & model.beside.keys()
-    resolves = plan.network or plan.use.changes_network
-    return SharedNetwork(image=plan.image, outside=outside, resolves_names=resolves)
-
-
-def _salt(inputs: JsonTable) -> str:
-    """The inputs that decide an image, except the files of its context."""
-    file = Path(str(inputs["context"]), str(inputs.get("dockerfile", "Dockerfile")))
-    text = file.read_text(errors="replace") if file.is_file() else ""  # may be outside the context
-    return json.dumps([text, {**inputs, "context": ""}], sort_keys=True)

@@ -5,18 +5,128 @@ refused, so that no setting can give a service more of this machine than the san
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pydantic import JsonValue, ValidationError
+from pydantic import ConfigDict, Field, JsonValue, ValidationError
 
-from agentbench.core.schema import describe_validation_error
+from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import ServiceError
-from agentbench.sandbox.docker.compose_schema import Config, JsonTable, Mount, Network, Service
-from agentbench.sandbox.docker.container_options import NO_DNS, QUICK_DNS
-from agentbench.sandbox.docker.shared_network import SharedNetwork
+from agentbench.sandbox.docker.container import ContainerPlan, NetworkAttachment
+from agentbench.sandbox.docker.networks import (
+    NO_DNS,
+    QUICK_DNS,
+    JsonTable,
+    SharedNetwork,
+    holder_of,
+)
 from agentbench.sandbox.interface import MOUNTS, RESULTS, WORKSPACE, Limits
 from agentbench.tasks.compose_file import MAIN
+
+
+class _Read(Schema):
+    """A part of Compose's output; it also has keys that need no check."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class Mount(_Read):
+    """A volume, or a file or folder of the task."""
+
+    type: str
+    target: str
+    source: str = ""
+    read_only: bool = False
+
+
+class Network(_Read):
+    """How a service is attached to a network."""
+
+    aliases: tuple[str, ...] = ()
+
+
+class FileReference(_Read):
+    """A secret or a config that a service uses."""
+
+    source: str
+    target: str = ""
+
+
+class _Dependency(_Read):
+    condition: str = ""
+
+
+class _Resources(_Read):
+    cpus: float | None = None
+    memory: int | None = None
+
+
+class _DeployedLimits(_Read):
+    limits: _Resources = _Resources()
+
+
+class _Deployment(_Read):
+    replicas: int | None = None
+    resources: _DeployedLimits = _DeployedLimits()
+
+
+class Service(_Read):
+    """The settings of a service that we read."""
+
+    image: str | None = None
+    build: JsonTable | None = None
+    entrypoint: tuple[str, ...] | None = None
+    command: tuple[str, ...] | None = None
+    user: str | None = None
+    hostname: str | None = None
+    working_dir: str | None = None
+    ipc: str | None = None
+    scale: int | None = None
+    cap_add: tuple[str, ...] = ()
+    cap_drop: tuple[str, ...] = ()
+    extra_hosts: tuple[str, ...] = ()
+    group_add: tuple[str, ...] = ()
+    shm_size: int | None = None
+    tmpfs: tuple[str, ...] = ()
+    sysctls: dict[str, JsonValue] = Field(default_factory=dict)
+    ulimits: dict[str, JsonTable | int] = Field(default_factory=dict)
+    secrets: tuple[FileReference, ...] = ()
+    configs: tuple[FileReference, ...] = ()
+    security_opt: tuple[str, ...] = ()
+    network_mode: str | None = None
+    networks: dict[str, Network | None] = Field(default_factory=dict)
+    volumes: tuple[Mount, ...] = ()
+    depends_on: dict[str, _Dependency] = Field(default_factory=dict)
+    environment: dict[str, str | None] = Field(default_factory=dict)
+    mem_limit: int | None = None
+    cpus: float | None = None
+    deploy: _Deployment = _Deployment()
+
+    # The limits that it declares hold for each container; these are for all of them.
+    @property
+    def replicas(self) -> int:
+        return self.scale or self.deploy.replicas or 1
+
+    @property
+    def memory_mib(self) -> float | None:
+        found = self.mem_limit or self.deploy.resources.limits.memory
+        return None if found is None else found * self.replicas / (1 << 20)
+
+    @property
+    def cores(self) -> float | None:
+        found = self.cpus or self.deploy.resources.limits.cpus
+        return None if found is None else found * self.replicas
+
+
+class Config(_Read):
+    """The output of `docker compose config`."""
+
+    services: dict[str, JsonTable]
+    networks: dict[str, JsonTable] = Field(default_factory=dict)
+    volumes: dict[str, JsonTable] = Field(default_factory=dict)
+    secrets: dict[str, JsonTable] = Field(default_factory=dict)
+    configs: dict[str, JsonTable] = Field(default_factory=dict)
+
 
 SERVICE_LABEL = "com.docker.compose.service"
 
@@ -64,7 +174,6 @@ class ProjectSettings:
     shared: SharedNetwork | None = None
 
     def full_name(self, name: str) -> str:
-        """The engine's name of a network or a volume."""
         return f"{self.name}_{name}"
 
 
@@ -93,7 +202,6 @@ class ComposeModel:
 
     @property
     def beside(self) -> Mapping[str, Service]:
-        """The services that run alongside the sandbox."""
         return {name: each for name, each in self.services.items() if name != MAIN}
 
     def shared_files(self, service: Service) -> Iterator[tuple[str, str]]:
@@ -118,7 +226,6 @@ class ComposeModel:
         return needed is not None and needed.condition == _ENDED
 
     def main_networks(self) -> Mapping[str, Network]:
-        """The networks that the sandbox shares with services."""
         used = {name for each in self.beside.values() for name in each.networks}
         own = self.services[MAIN].networks
         return {name: each or Network() for name, each in own.items() if name in used}
@@ -196,7 +303,6 @@ class ComposeModel:
     def _shares(
         self, declared: Mapping[str, float | None], limit: float, unit: str, key: str
     ) -> dict[str, float]:
-        """The limit of each service: its own, or an equal share of the rest."""
         rest = limit - sum(each or 0 for each in declared.values())
         sharing = sum(each is None for each in declared.values())
         if rest < 0 or (sharing and not rest):
@@ -229,7 +335,6 @@ class ComposeModel:
 def _service_faults(
     name: str, raw: JsonTable, service: Service, folder: Path
 ) -> Iterator[tuple[str, str]]:
-    """The refused settings of a service: the field, and why."""
     known = _PASSED | _REPLACED if name != MAIN else (_PASSED | _REPLACED) - _NOT_FOR_MAIN
     for key in (key for key, value in raw.items() if value and key not in known):
         yield key, "is not supported, since services get no more of the machine than the sandbox"
@@ -301,3 +406,88 @@ def _is_below(path: Path, folder: Path) -> bool:
 def build_inputs(build: JsonTable) -> JsonTable:
     """The settings of a build that decide its result."""
     return {key: value for key, value in build.items() if key in _BUILD}
+
+
+_OWN_ULIMITS = frozenset({"core", "fsize"})  # they protect the machine
+_SLEEPERS = frozenset({"sleep", "tail"})
+_SHELLS = frozenset({"sh", "bash"})
+
+
+def with_main(plan: ContainerPlan, model: ComposeModel, project: ProjectSettings) -> ContainerPlan:
+    """The plan of a sandbox in the project's networks, with the settings of `main`."""
+    main = model.services[MAIN]
+    holder = None if project.shared is None else holder_of(project.name)
+    networks = tuple(
+        NetworkAttachment(name=project.full_name(name), aliases=(MAIN, *network.aliases))
+        for name, network in model.main_networks().items()
+    )
+    # Compose doubles each dollar sign in its output.
+    env = {name: _plain(value or "") for name, value in main.environment.items()}
+    proxies = dict(plan.env)
+    # A proxy of this machine knows nothing of services.
+    if any(name.lower().endswith("_proxy") for name in proxies):
+        for variable in ("no_proxy", "NO_PROXY"):
+            known = proxies.get(variable)
+            proxies[variable] = ",".join([*([known] if known else []), *model.beside])
+    ulimits: list[Mapping[str, object]] = []
+    for name, value in main.ulimits.items():
+        limits = value if isinstance(value, dict) else {"soft": value, "hard": value}
+        if name not in _OWN_ULIMITS:
+            ulimits.append({"Name": name, "Soft": limits.get("soft"), "Hard": limits.get("hard")})
+    tmpfs = (each.partition(":")[::2] for each in main.tmpfs)
+    mounted = ((each.target, "") for each in main.volumes if each.type == "tmpfs")
+    return replace(
+        plan,
+        env=proxies,
+        main_env=env,
+        networks=networks if holder is None else (),
+        network_holder=holder,
+        shared=(
+            *_volumes(main, project),
+            *(_bind(source, target) for source, target in model.shared_files(main)),
+        ),
+        hostname=main.hostname or plan.hostname,
+        dropped=main.cap_drop,
+        tmpfs=dict((*tmpfs, *mounted)),
+        extra={
+            # Docker accepts no extra hosts in a shared network.
+            "ExtraHosts": [each.replace("=", ":", 1) for each in main.extra_hosts if not holder],
+            "GroupAdd": [*main.group_add],
+            **({"ShmSize": main.shm_size} if main.shm_size else {}),
+        },
+        ulimits=tuple(ulimits),
+        command=_command(main),
+        command_user=main.user,
+        command_folder=main.working_dir,
+    )
+
+
+def _plain(text: str) -> str:
+    return text.replace("$$", "$")
+
+
+def _volumes(main: Service, project: ProjectSettings) -> Iterator[Mapping[str, object]]:
+    for each in main.volumes:
+        if each.type == "bind":
+            yield _bind(each.source, each.target)
+        elif each.type == "volume":
+            yield {
+                "Type": "volume",
+                "Source": project.full_name(each.source) if each.source else "",
+                "Target": each.target,
+                "ReadOnly": each.read_only,
+                "VolumeOptions": {"Labels": dict(project.labels)},
+            }
+
+
+def _bind(source: str, target: str) -> Mapping[str, object]:
+    return {"Type": "bind", "Source": source, "Target": target, "ReadOnly": True}
+
+
+def _command(main: Service) -> tuple[str, ...]:
+    # A main service often has a command that only keeps its container alive; ours does that itself.
+    argv = tuple(map(_plain, (*(main.entrypoint or ()), *(main.command or ()))))
+    words = " ".join(argv).removeprefix("sh -c ").removeprefix("bash -c ").split()
+    program = words[0].rpartition("/")[2] if words else ""
+    is_idle = program in _SLEEPERS and {";", "&&"}.isdisjoint(words)
+    return () if is_idle or (program in _SHELLS and len(words) == 1) else argv

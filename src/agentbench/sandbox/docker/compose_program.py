@@ -44,12 +44,10 @@ class ComposeOutcome:
 
     @property
     def last_output(self) -> str:
-        """The end of all that it wrote."""
         return (self.output + self.messages).strip()[-2000:]
 
     @property
     def last_message(self) -> str:
-        """The last line of its messages, which has the cause."""
         return next(iter(reversed(self.messages.strip().splitlines())), f"exit code {self.code}")
 
 
@@ -68,18 +66,7 @@ class ComposeProgram:
         seconds: float = _ANSWERS_WITHIN,
         cancel: Event | None = None,
     ) -> ComposeOutcome:
-        """Run it until its end. It gets only the variables of this process that it needs.
-
-        Args:
-            words: Its arguments.
-            variables: For the variables in a compose file.
-            seconds: The time limit.
-            cancel: Ends it once it is set.
-
-        Raises:
-            SandboxError: it did not end in time.
-            RunCancelled: the run was cancelled.
-        """
+        """Run it until its end; raises RunCancelled once `cancel` is set."""
         own = {name: os.environ[name] for name in _OWN_VARIABLES if name in os.environ}
         if self.engine is not None:
             own["DOCKER_HOST"] = self.engine
@@ -93,12 +80,7 @@ class ComposeProgram:
         seconds: float,
         cancel: Event | None = None,
     ) -> ComposeOutcome:
-        """Run it on a resolved compose file with a name, without another file of this machine.
-
-        Raises:
-            SandboxError: it did not end in time.
-            RunCancelled: the run was cancelled.
-        """
+        """Run it on a resolved compose file with a name, without another file of this machine."""
         with owned_folder("agentbench-compose-") as folder:
             file = folder / "compose.json"
             file.write_text(json.dumps(document))
@@ -109,12 +91,7 @@ class ComposeProgram:
     def build(
         self, services: Mapping[str, Mapping[str, object]], cancel: Event | None = None
     ) -> ComposeOutcome:
-        """Build the images of services by BuildKit.
-
-        Raises:
-            SandboxError: it did not end in time.
-            RunCancelled: the run was cancelled.
-        """
+        """Build the images of services by BuildKit."""
         document = {"name": "agentbench", "services": services}
         return self.run_document(document, "build", seconds=_BUILD_SECONDS, cancel=cancel)
 

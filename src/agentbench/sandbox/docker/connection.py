@@ -115,7 +115,6 @@ class EngineAddress:
 
     @property
     def socket(self) -> str:
-        """The path of a local socket."""
         return (self.url or DEFAULT_SOCKET).removeprefix("http+").removeprefix("unix://")
 
     def tls(self, environ: Mapping[str, str]) -> TLSConfig | None:
@@ -189,7 +188,6 @@ class SshTunnel:
             return str(self._folder / _SOCKET)
 
     def complaint(self) -> str:
-        """The last line of ssh's messages: the reason of a broken connection."""
         return next(iter(self._messages().splitlines()[-1:]), "").strip()
 
     def close(self) -> None:
@@ -272,11 +270,7 @@ def explain_refusal(fault: BaseException) -> str:
 
 
 def connect_to_socket(path: str, seconds: float) -> None:
-    """Connect to a Unix socket and close the connection.
-
-    Raises:
-        OSError: nothing answers.
-    """
+    """Connect to a Unix socket and close the connection."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(seconds)
         connection.connect(path)

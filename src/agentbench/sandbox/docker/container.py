@@ -1,43 +1,288 @@
-"""One container: launches it with its mounts, ends its processes, removes it.
+"""One container: its options, its launch with its mounts, its commands' end, its removal.
 
 Mounts are bind mounts, or copies if the engine does not see our files.
 """
 
 import json
+import os
+import stat
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import TypeVar
 
 import tenacity
 
 from agentbench.errors import SandboxError
+from agentbench.sandbox import interface
 from agentbench.sandbox.docker.archives import readable_copies
 from agentbench.sandbox.docker.attached_stream import AttachedStream
-from agentbench.sandbox.docker.container_options import (
-    ContainerPlan,
-    account_of,
-    create_container,
-    readable_inside,
-    variables_of,
-)
 from agentbench.sandbox.docker.engine import DockerApi, DockerNotFoundError, Engine
-from agentbench.sandbox.docker.main_process import MainProcess, ProcessCensus
+from agentbench.sandbox.docker.main_process import MAIN_PROCESS, MainProcess, ProcessCensus
+from agentbench.sandbox.docker.networks import ENGINES_OWN, NO_DNS, QUICK_DNS
 from agentbench.sandbox.docker.private_files import (
     HOSTS,
+    MASKED_PATHS,
     RESOLVERS,
     PrivateFiles,
     private_files,
 )
 from agentbench.sandbox.host_environment import resolvers
 from agentbench.sandbox.interface import MOUNTS, ReadOnlyMount
+from agentbench.sandbox.ownership import ProcessOwner, labels_of
 from agentbench.sandbox.supervise import ResourceUse
-from agentbench.tasks.users import UserName
+from agentbench.tasks.users import AGENT_USER, ROOT_USER, UserName
 from agentbench.taxonomy import Fault
+
+LOG_FOLDERS = ("/logs/agent", "/logs/artifacts", "/logs/verifier")
+SCRIPT_FOLDERS = ("/tests", "/solution", *LOG_FOLDERS)
+"""The folders of input and output for scripts of tasks with their own tests."""
+
+ROOT_HOME = PurePosixPath("/root")
+
+NESTING_FOLDER = interface.MOUNTS / "nesting"
+"""The scripts and programs of a container that holds sandboxes (`shared_containers.py`)."""
+NESTING_READY = interface.RESULTS / "nests"
+"""A file that exists after a sandbox has worked in the container."""
+_NESTING_CAPABILITIES = (
+    "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_ADMIN", "SETGID", "SETPCAP",
+    "SETUID", "SYS_ADMIN",
+)  # fmt: skip
+_TRY_NESTING = f"""
+echo 0 | sh {NESTING_FOLDER}/enter {interface.RESULTS}/try / true > /dev/null 2>&1 &&
+  : > {NESTING_READY}
+"""
+
+_TMP = "/tmp"
+_OWN_PROCESSES = 3  # init, main process and the shell around a command
+_OTHER_RUNTIME = 16  # times as many processes, since gVisor adds its own to each
+_DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_VENV_BIN = f"{interface.VENV}/bin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkAttachment:
+    """A network of services, and the container's names in it."""
+
+    name: str
+    aliases: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerPlan:
+    """The settings of a container to create."""
+
+    image: str
+    image_env: tuple[str, ...]
+    limits: interface.Limits
+    owner: ProcessOwner
+    network: bool = False
+    public_network: str = ENGINES_OWN  # for `network`
+    networks: tuple[NetworkAttachment, ...] = ()  # of its services
+    network_holder: str | None = None  # the container whose network it shares
+    shared: tuple[Mapping[str, object], ...] = ()  # mounts of its services, in the engine's terms
+    bound: tuple[interface.ReadOnlyMount, ...] = ()  # mounted from the host
+    copied: tuple[interface.ReadOnlyMount, ...] = ()  # copied, since the user could not read them
+    replaced: Mapping[str, Path] = field(default_factory=lambda: MappingProxyType({}))
+    """Host files that replace the container's own, by their paths inside."""
+    env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Variables for commands only; the container's own ones would become part of its snapshots."""
+    workspace: PurePosixPath = interface.WORKSPACE
+    own_workspace: bool = False  # whether it is a folder of the image
+    entrypoint: str | None = None  # the label of its image
+    use: interface.SandboxUse = interface.ORDINARY_USE
+    """A plain workspace is a volume with a copy, and not a part of the layers."""
+    main_env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Variables of the service `main`, for commands."""
+    hostname: str = "sandbox"
+    dropped: tuple[str, ...] = ()  # capabilities
+    tmpfs: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    ulimits: tuple[Mapping[str, object], ...] = ()
+    extra: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
+    """Further settings of the service `main`, in the engine's terms."""
+    command: tuple[str, ...] = ()  # runs alongside the commands of the sandbox
+    command_user: UserName | None = None
+    command_folder: str | None = None
+    user_processes: int | None = None  # of its user in all containers; None: the engine's default
+
+    @property
+    def never_has_network(self) -> bool:
+        gets_one = self.network or self.use.changes_network or self.use.services is not None
+        return not gets_one and not self.networks and self.network_holder is None
+
+    @property
+    def network_left_out(self) -> bool:
+        """Whether the engine does not set up a network, since our files give it its names."""
+        # The engine's set-up takes half of the time of a start. Without it, the runtime gives the
+        # container a network namespace of its own with a loopback interface.
+        return self.never_has_network and HOSTS in self.replaced
+
+    @property
+    def keeps_processes(self) -> bool:
+        return self.use.lasting or bool(self.command)
+
+    def is_in_memory(self, path: PurePosixPath) -> bool:
+        return any(path.is_relative_to(folder) for folder in self.memory_folders(0))
+
+    def memory_folders(self, memory: int) -> dict[str, str]:
+        """The folders in memory with their options, for a container with `memory` bytes."""
+        # A workspace in /tmp is part of the layers instead: memory would hide the image's files,
+        # and no snapshot would have it.
+        if self.workspace.is_relative_to(_TMP):
+            return {**self.tmpfs}
+        # Half, since files in a full /tmp must be removable.
+        return {**self.tmpfs, _TMP: f"exec,mode=1777,size={memory // 2}"}
+
+    @property
+    def owner_id(self) -> int:
+        """The owner of files written for commands: root, unless all commands are the agent's."""
+        return interface.USER_ID if self.limits.user == AGENT_USER else 0
+
+
+def account_of(user: UserName) -> str:
+    """A user as the engine understands it."""
+    own = {AGENT_USER: f"{interface.USER_ID}:{interface.USER_ID}", ROOT_USER: "0:0"}
+    return own.get(user, user)
+
+
+def variables_of(user: UserName) -> dict[str, str]:
+    """The variables that name a user and its home; the engine finds the home of other users."""
+    names = {AGENT_USER: ("agentbench", interface.HOME), ROOT_USER: ("root", ROOT_HOME)}
+    if user not in names:
+        return {}
+    name, home = names[user]
+    return {"HOME": str(home), "USER": name, "LOGNAME": name}
+
+
+def readable_inside(mount: interface.ReadOnlyMount) -> bool:
+    """Whether the sandbox's user may read it in place; for a folder, its content is not checked."""
+    status = mount.source.stat()
+    if status.st_uid == interface.USER_ID:
+        return True
+    needed = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(status.st_mode) else 0)
+    return status.st_mode & needed == needed
+
+
+def create_container(api: DockerApi, name: str, plan: ContainerPlan, cpus: int) -> str:
+    """Create a container without starting it; returns its id."""
+    image_env = dict(item.partition("=")[::2] for item in plan.image_env)
+    path = image_env.get("PATH") or _DEFAULT_PATH
+    if _VENV_BIN not in path.split(":"):
+        path = f"{_VENV_BIN}:{path}"
+    environment = {
+        "PATH": path,
+        # A command of another user gets that user's variables.
+        **(variables_of(AGENT_USER) if plan.limits.user == AGENT_USER else {}),
+        "LANG": "C.UTF-8",
+        "TMPDIR": "/tmp",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_NO_CACHE_DIR": "1",
+        **plan.use.env,
+    }
+    networking = None
+    if plan.networks:
+        # The engine refuses several at the creation; the others follow.
+        first = plan.networks[0]
+        endpoints = {first.name: api.create_endpoint_config(aliases=[*first.aliases])}
+        # The stubs take one endpoint, the SDK takes all of them by the names of their networks.
+        networking = api.create_networking_config(endpoints)  # type: ignore[arg-type]
+    created = api.create_container(
+        plan.image,
+        name=name,
+        entrypoint=["/bin/sh", "-c", (_TRY_NESTING if plan.use.nests else "") + MAIN_PROCESS],
+        command=[],
+        user="0:0",
+        working_dir="/",
+        hostname=plan.hostname if plan.network_holder is None else None,
+        stdin_open=True,
+        environment=environment,
+        labels=labels_of("sandbox", plan.owner),
+        healthcheck={"test": ["NONE"]},
+        network_disabled=plan.network_left_out,
+        host_config=_host_config(plan, cpus),
+        networking_config=networking,
+    )
+    for each in plan.networks[1:]:
+        api.connect_container_to_network(name, each.name, aliases=[*each.aliases])
+    return str(created["Id"])
+
+
+def _host_config(plan: ContainerPlan, cpus: int) -> dict[str, object]:
+    limits = plan.limits
+    memory = limits.memory_mib * 1024 * 1024
+    disk = limits.disk_mib * 1024 * 1024
+    most = plan.user_processes
+    # Root has Docker's default capabilities except one. No user can gain any, such as by a setuid
+    # bit.
+    is_root = limits.user != AGENT_USER
+    folders = [interface.RESULTS, *([interface.MOUNTS] if plan.copied else [])]
+    if plan.use.plain_workspace:
+        folders.append(plan.workspace)
+    labels = labels_of("sandbox", plan.owner)
+    volumes: list[dict[str, object]] = [
+        {"Type": "volume", "Target": str(folder), "VolumeOptions": {"Labels": labels}}
+        for folder in folders
+        if str(folder) not in {each["Target"] for each in plan.shared}
+    ]
+    sources = {str(interface.MOUNTS / mount.name): mount.source for mount in plan.bound}
+    binds: list[dict[str, object]] = [
+        {"Type": "bind", "Source": os.path.realpath(source), "Target": target, "ReadOnly": True}
+        for target, source in {**sources, **plan.replaced}.items()
+    ]
+    user_limits = [] if most is None else [{"Name": "nproc", "Soft": most, "Hard": most}]
+    own = [
+        {"Name": "core", "Soft": 0, "Hard": 0},
+        {"Name": "fsize", "Soft": disk, "Hard": disk},
+        {"Name": "nofile", "Soft": limits.open_files, "Hard": limits.open_files},
+        *user_limits,
+    ]
+    named = {each["Name"] for each in plan.ulimits}
+    network: dict[str, object] = {"NetworkMode": "none"}
+    may_leave = plan.network or plan.use.changes_network
+    if plan.network_holder is not None:
+        network = {"NetworkMode": f"container:{plan.network_holder}"}
+    elif plan.networks:
+        closed = {} if may_leave else {"Dns": [NO_DNS], "DnsOptions": [*QUICK_DNS]}
+        network = {"NetworkMode": plan.networks[0].name, **closed}
+    elif may_leave:
+        network = {"NetworkMode": plan.public_network}
+    # The privileges of the main process; the user of commands gets none of them.
+    added, security = ([] if is_root else ["KILL"]), ["no-new-privileges"]
+    if plan.use.nests:
+        # Sandboxes in it get their own filter. The default profiles do not let bubblewrap mount.
+        added = [*_NESTING_CAPABILITIES]
+        security += ["seccomp=unconfined", "apparmor=unconfined"]
+    return {
+        "Init": True,
+        # Raw packets could deceive other containers.
+        "CapDrop": ["NET_RAW", *plan.dropped] if is_root else ["ALL"],
+        "CapAdd": added,
+        "SecurityOpt": security,
+        **network,
+        "Memory": memory,
+        "MemorySwap": memory,
+        "NanoCpus": int(min(limits.cpus, cpus) * 1e9),
+        "PidsLimit": limits.pids * (1 if limits.runtime is None else _OTHER_RUNTIME)
+        + _OWN_PROCESSES,
+        "Ulimits": [*(each for each in own if each["Name"] not in named), *plan.ulimits],
+        "Tmpfs": plan.memory_folders(memory),
+        "LogConfig": {"Type": "none"},
+        **({"MaskedPaths": [*MASKED_PATHS]} if limits.runtime is None else {}),
+        "Runtime": limits.runtime,
+        "Mounts": [*volumes, *binds, *map(dict, plan.shared)],
+        **plan.extra,
+    }
+
+
+def mount_paths(mounts: Sequence[interface.ReadOnlyMount]) -> Mapping[str, PurePosixPath]:
+    """The paths of the mounts in the container, by name."""
+    return MappingProxyType({mount.name: interface.MOUNTS / mount.name for mount in mounts})
+
 
 T = TypeVar("T")
 _ATTEMPTS = 10  # for a call whose error may be temporary
@@ -70,7 +315,6 @@ class WritableFolders:
 
     @classmethod
     def of(cls, engine: Engine, container: str) -> "WritableFolders":
-        """The folders of an existing container."""
         with engine.api("see where a container's files are") as api:
             found = api.inspect_container(container)
         volumes = (m for m in found["Mounts"] if m["Type"] == "volume")
@@ -83,7 +327,6 @@ class WritableFolders:
 
     @property
     def all(self) -> list[str]:
-        """The volumes and the layer."""
         return [*self.volumes.values(), *([self.layer] if self.layer else [])]
 
 
@@ -101,11 +344,6 @@ class DockerContainer:
         self._is_connected = plan.network
 
     def launch(self) -> None:
-        """Create and start it.
-
-        Raises:
-            SandboxError: the engine refuses, or the image has no shell.
-        """
         cpus = self._engine.facts.cpus
         with self._engine.api(f"create a container of {self.plan.image}", moves_files=True) as api:
             create_container(api, self.name, self.plan, cpus)
@@ -120,7 +358,6 @@ class DockerContainer:
     def begin(
         self, argv: list[str], env: dict[str, str], user: UserName | None = None
     ) -> StartedExec:
-        """Start a program as the user of commands."""
         self.require_alive()
         who = user or self.plan.limits.user
         network = self.plan.env if self._is_connected else {}
@@ -162,7 +399,6 @@ class DockerContainer:
             api.exec_start(created["Id"], detach=True)
 
     def set_connected(self, *, connected: bool) -> None:
-        """Connect it to the engine's own network, or disconnect it."""
         if connected == self._is_connected:
             return
         with self._engine.api("connect a container to a network") as api:
@@ -175,8 +411,6 @@ class DockerContainer:
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        """Pause all processes during the block."""
-
         def pause() -> None:
             try:
                 with self._engine.api("pause a container") as api:
@@ -196,43 +430,37 @@ class DockerContainer:
                 api.unpause(self.name)
 
     def exit_code_of(self, command: str) -> int | None:
-        """The exit code of a command as the engine knows it."""
         with self._engine.api("see how a command ended") as api:
             code = api.exec_inspect(command)["ExitCode"]
         return None if code is None else int(code)
 
     @cached_property
     def writable(self) -> WritableFolders:
-        """The folders that commands in it write to; they stay the same after a restart."""
+        # They stay the same after a restart.
         return WritableFolders.of(self._engine, self.name)
 
     def pid(self) -> int:
         """The number of its first process on the engine's machine; 0 when it does not run."""
-        self._engine.require_answer()  # a frozen engine would delay the answer
+        # A frozen engine would delay the answer for a minute.
+        self._engine.require_answer()
         with self._engine.api("find a container's first process") as api:
             return int(api.inspect_container(self.name)["State"]["Pid"])
 
     def signal(self, name: str) -> None:
-        """Send a signal to every process except init and the main process."""
         if self._main is not None:
             self._main.ask(name, patience=1.0)
 
     @property
     def has_loopback(self) -> bool:
-        """Whether its loopback interface is up."""
         return self._main is not None and self._main.has_loopback
 
     def path_exists(self, path: str) -> bool:
-        """Whether a path exists in the container."""
         return self._main is not None and self._main.sees(path)
 
     def end_processes(self) -> EndedProcesses:
         """End every process except init and the main process, if necessary by a restart.
 
         In a lasting container, they continue.
-
-        Raises:
-            SandboxError: another program killed or ended the container.
         """
         if self._main is None:
             raise SandboxError("the container is not running")
@@ -251,14 +479,11 @@ class DockerContainer:
         )
 
     def kill(self, *, idle: bool) -> None:
-        """End every process permanently; the files stay.
-
-        Args:
-            idle: Whether no command runs. If there are no other processes then, the main process
-                stays until the removal, since ending it takes the engine a tenth of a second.
-        """
+        """End every process permanently; the files stay. `idle`: no command runs."""
         if not self.killed:
             self.killed = True  # from now on, no program can be started in it
+            # If there are no other processes, the main process stays until the removal: ending it
+            # takes the engine a tenth of a second.
             try:
                 main = self._main if idle else None
                 is_empty = main is not None and main.end_others(patience=_DIES_WITHIN) is not None
@@ -268,20 +493,12 @@ class DockerContainer:
                 self._kill()
 
     def require_alive(self) -> None:
-        """Check that the container was not killed.
-
-        Raises:
-            SandboxError: it was killed.
-        """
+        """Raise SandboxError if the container was killed."""
         if self.killed:
             raise SandboxError("the sandbox was killed: open a fresh one to run more commands")
 
     def remove(self) -> None:
-        """Remove it with its volumes; a missing one is no error.
-
-        Raises:
-            SandboxError: the engine refuses several times.
-        """
+        """Remove it with its volumes; a missing one is no error."""
         if self._main is not None:
             self._main.close()
         self._engine.require_answer()
@@ -290,7 +507,6 @@ class DockerContainer:
         )
 
     def _switch(self, api: DockerApi, *, connected: bool) -> None:
-        """Connect or disconnect the public network, for it or the container that owns its own."""
         name, network = self.plan.network_holder or self.name, self.plan.public_network
         if connected:
             api.connect_container_to_network(name, network)
@@ -305,7 +521,7 @@ class DockerContainer:
         self._last = self._main.await_ready()
 
     def _restart(self) -> EndedProcesses:
-        """Restart it, since its main process is dead or cannot end the others."""
+        # Its main process is dead, or cannot end the others.
         self._engine.require_answer()
         with self._engine.api("inspect a container that does not answer") as api:
             state = api.inspect_container(self.name)["State"]
@@ -325,7 +541,6 @@ class DockerContainer:
             return bool(api.inspect_container(self.name)["State"]["Running"])
 
     def _end_error(self) -> SandboxError:
-        """The error for a container that no longer runs, which says what ended it."""
         # With another runtime, such as gVisor, a program that exceeds a limit can end it, too.
         if self.plan.owner_id == 0 or self.plan.limits.runtime is not None:
             filters = {"container": self.name, "event": ["kill", "stop"]}
@@ -345,7 +560,6 @@ class DockerContainer:
 def _repeated(
     call: Callable[[], T], is_passing: Callable[[BaseException], bool], attempts: int = _ATTEMPTS
 ) -> T:
-    """Make a call; repeat it for some seconds while its SandboxError may be temporary."""
     retrying = tenacity.Retrying(
         stop=tenacity.stop_after_attempt(attempts),
         wait=tenacity.wait_exponential(multiplier=0.1, max=1),
@@ -358,11 +572,7 @@ def _repeated(
 
 
 def remove_container(engine: Engine, name: str) -> None:
-    """Remove a container with its anonymous volumes; a missing one is no error.
-
-    Raises:
-        SandboxError: the engine refuses.
-    """
+    """Remove a container with its anonymous volumes; a missing one is no error."""
     with suppress(DockerNotFoundError), engine.api("remove a container") as api:
         api.remove_container(name, v=True, force=True)
 
@@ -379,11 +589,7 @@ class ContainerLauncher:
     def launched(
         self, plan: ContainerPlan, mounts: Sequence[ReadOnlyMount]
     ) -> Iterator[DockerContainer]:
-        """Launch a container with its mounts; it is removed when the block ends.
-
-        Raises:
-            SandboxError: it cannot be created or removed.
-        """
+        """Launch a container with its mounts; it is removed when the block ends."""
         with ExitStack() as stack:
             files = PrivateFiles()
             if self.shares_files:
@@ -413,13 +619,11 @@ class ContainerLauncher:
             container.remove()
 
     def _planned(self, plan: ContainerPlan, mounts: Sequence[ReadOnlyMount]) -> DockerContainer:
-        """A container before its creation; mounts are bound, or copied unless they are live."""
         bound = tuple(m for m in mounts if self.shares_files and readable_inside(m))
         copied = tuple(m for m in mounts if m not in bound and not m.live)
         return DockerContainer(self._engine, replace(plan, bound=bound, copied=copied))
 
     def _launch(self, container: DockerContainer) -> None:
-        """Start it, and check its mounts, which are missing if the engine cannot see our files."""
         bound, copied = container.plan.bound, container.plan.copied
         try:
             container.launch()
@@ -430,19 +634,17 @@ class ContainerLauncher:
                 raise
             self.shares_files = False
             return
-        if bound and not all(map(container.path_exists, _mount_probes(bound))):
-            self.shares_files = False
-            return
+        # An engine that does not see our files may mount an empty folder instead of refusing.
+        for mount in bound:
+            path = MOUNTS / mount.name
+            if mount.source.is_dir():
+                child = next((entry.name for entry in mount.source.iterdir()), None)
+                if child is None:
+                    continue
+                path /= child
+            if not container.path_exists(str(path)):
+                self.shares_files = False
+                return
         if copied:
             with self._engine.api("copy files into a container", moves_files=True) as api:
                 api.put_archive(container.name, str(MOUNTS), readable_copies(copied))
-
-
-def _mount_probes(mounts: Sequence[ReadOnlyMount]) -> Iterator[str]:
-    """A path inside for each mount, which exists if the engine sees our files."""
-    for mount in mounts:
-        path = MOUNTS / mount.name
-        if not mount.source.is_dir():
-            yield str(path)
-        elif child := next((entry.name for entry in mount.source.iterdir()), None):
-            yield str(path / child)

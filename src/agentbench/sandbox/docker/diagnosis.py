@@ -10,7 +10,7 @@ from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.docker.compose_program import find_compose
 from agentbench.sandbox.docker.connection import connect_to_socket
 from agentbench.sandbox.docker.engine import Engine, EngineFacts
-from agentbench.sandbox.docker.nesting import why_not_nesting
+from agentbench.sandbox.docker.shared_containers import why_not_nesting
 from agentbench.sandbox.interface import Limits
 
 RUNSC = "runsc"
@@ -97,23 +97,20 @@ def _remarks(engine: Engine, facts: EngineFacts) -> Iterator[str]:
         yield f"{names}; --runtime {RUNSC} gives each container a kernel of its own (gVisor)"
     else:
         yield f"{names}; for a kernel of its own per container install gVisor ({GVISOR_GUIDE})"
-    yield _sharing(why_not_nesting(engine, Limits()))
+    if (obstacle := why_not_nesting(engine, Limits())) is None:
+        yield f"with several attempts at a time, judged runs share containers ({SHARING_GUIDE})"
+    else:
+        yield (
+            f"judged runs cannot share containers, since {obstacle}: with several attempts at a "
+            "time, the engine creates three containers per attempt instead of little more than "
+            f"one, which takes it about 2.5 times as long ({SHARING_GUIDE})"
+        )
     if _free(engine, facts) is None:
         yield "the free space of its disk is unknown"
 
 
-def _sharing(obstacle: str | None) -> str:
-    if obstacle is None:
-        return f"with several attempts at a time, judged runs share containers ({SHARING_GUIDE})"
-    return (
-        f"judged runs cannot share containers, since {obstacle}: with several attempts at a time, "
-        "the engine creates three containers per attempt instead of little more than one, which "
-        f"takes it about 2.5 times as long ({SHARING_GUIDE})"
-    )
-
-
 def _free(engine: Engine, facts: EngineFacts) -> int | None:
-    """Free bytes on the engine's disk, if it is on this machine."""
+    # Only an engine on this machine has a disk that we can measure.
     if not engine.address.is_local or not facts.root:
         return None
     try:

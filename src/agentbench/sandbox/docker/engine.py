@@ -74,7 +74,6 @@ class EngineFacts:
 
     @property
     def promises(self) -> frozenset[Promise]:
-        """The promises that it keeps with its kernel."""
         lacking = {
             Promise.MEMORY_LIMIT: not self.limits_memory,
             Promise.TELLS_OOM: not self.limits_memory,
@@ -86,7 +85,6 @@ class EngineFacts:
 
     @property
     def isolation(self) -> str:
-        """Its isolation, in words."""
         seccomp = "seccomp" if self.seccomp else "no seccomp"
         if self.seccomp and not self.closes_user_namespaces:
             seccomp = "seccomp that lets user namespaces be made"

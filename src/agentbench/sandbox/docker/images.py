@@ -20,7 +20,7 @@ from agentbench.errors import ImageBuildError, RegistryError, SandboxError, Unav
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.docker import base_image
 from agentbench.sandbox.docker.compose_program import find_compose
-from agentbench.sandbox.docker.container_options import LOG_FOLDERS, SCRIPT_FOLDERS
+from agentbench.sandbox.docker.container import LOG_FOLDERS, SCRIPT_FOLDERS
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.snapshots import pull_image
 from agentbench.sandbox.interface import USER_ID, ImageId
@@ -112,19 +112,29 @@ def build_base_image(
             name = base.fetch(engine, progress)
         except SandboxError as fault:
             faults.append(f"{base.kind}: {fault}")
-            continue
-        image = _build_on(engine, base.kind, python, name, progress)
-        seconds, size = time.monotonic() - started, image.size_bytes / 1e6
-        progress(f"{image.name} is ready: {size:.0f} MB in {seconds:.0f} s")
-        return image
-    remedy = "Let the engine reach a registry, or install mmdebstrap."
-    if python not in base_image.SUITES:
-        suites = ", ".join(base_image.SUITES)
-        remedy = f"Let the engine reach a registry; Debian's packages have Python {suites}."
-    attempts = "\n  ".join(faults)
-    raise UnavailableError(
-        f"cannot build a base image with Python {python}. Attempts:\n  {attempts}\n{remedy}"
-    )
+        else:
+            break
+    else:
+        remedy = "Let the engine reach a registry, or install mmdebstrap."
+        if python not in base_image.SUITES:
+            suites = ", ".join(base_image.SUITES)
+            remedy = f"Let the engine reach a registry; Debian's packages have Python {suites}."
+        attempts = "\n  ".join(faults)
+        raise UnavailableError(
+            f"cannot build a base image with Python {python}. Attempts:\n  {attempts}\n{remedy}"
+        )
+    recipe, tag = base_image.recipe_hash(base.kind, python), base_image_name(python)
+    context = base_image.build_context(python)
+    progress(f"installing pytest on {name}")
+    labels = {**labels_of("base-image"), RECIPE: recipe, PYTHON: python}
+    arguments = {"buildargs": {"BASE": name}}
+    _build(engine, tag, labels, lambda: {**_context(context), **arguments}, what=tag)
+    image = next((each for each in list_images(engine) if each.name == tag), None)
+    if image is None:
+        raise UnavailableError(f"{tag} was built, but the engine does not list it")
+    seconds, size = time.monotonic() - started, image.size_bytes / 1e6
+    progress(f"{image.name} is ready: {size:.0f} MB in {seconds:.0f} s")
+    return image
 
 
 def is_outdated(engine: Engine, python: str) -> bool:
@@ -153,16 +163,7 @@ def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None 
         ImageBuildError: the Dockerfile cannot be built.
     """
     if dockerfile is not None:
-        folder = {"path": str(dockerfile.parent), "dockerfile": dockerfile.name}
-        tag = f"{TASK_REPOSITORY}:{folder_hash(dockerfile.parent, dockerfile.name)}"
-        if (found := _id_of(engine, tag)) is not None:
-            return found
-        try:
-            return _build_task_image(engine, tag, dockerfile, folder)
-        except UnavailableError as fault:
-            error = ImageBuildError(str(fault))
-            error.fault = None if network_failure(str(fault)) else Fault.TASK
-            raise error from fault
+        return _image_of_dockerfile(engine, dockerfile)
     image = image or base_image_name(DEFAULT_PYTHON)
     if (found := _id_of(engine, image)) is not None:
         return found
@@ -190,20 +191,26 @@ def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None 
     return found
 
 
-def _build_on(
-    engine: Engine, kind: str, python: str, name: str, progress: base_image.Progress
-) -> BaseImage:
-    recipe = base_image.recipe_hash(kind, python)
-    tag = base_image_name(python)
-    context = base_image.build_context(python)
-    progress(f"installing pytest on {name}")
-    labels = {**labels_of("base-image"), RECIPE: recipe, PYTHON: python}
-    buildargs = {"BASE": name}
-    _build(engine, tag, labels, lambda: {**_context(context), "buildargs": buildargs}, what=tag)
-    for image in list_images(engine):
-        if image.name == tag:
-            return image
-    raise UnavailableError(f"{tag} was built, but the engine does not list it")
+def _image_of_dockerfile(engine: Engine, dockerfile: Path) -> ImageId:
+    folder = {"path": str(dockerfile.parent), "dockerfile": dockerfile.name}
+    tag = f"{TASK_REPOSITORY}:{folder_hash(dockerfile.parent, dockerfile.name)}"
+    if (found := _id_of(engine, tag)) is not None:
+        return found
+    try:
+        # BuildKit needs Compose, which may be missing. So the engine's own builder comes first.
+        needs_buildkit = bool(_FOR_BUILDKIT.search(dockerfile.read_text("utf-8", "replace")))
+        if not needs_buildkit:
+            labels, what = labels_of("task-image"), str(dockerfile)
+            try:
+                return _build(engine, tag, labels, lambda: folder, what=what)
+            except (SandboxError, UnavailableError) as fault:
+                if not _NEEDS_BUILDKIT.search(str(fault)):
+                    raise
+        return _build_with_buildkit(engine, tag, dockerfile)
+    except UnavailableError as fault:
+        error = ImageBuildError(str(fault))
+        error.fault = None if network_failure(str(fault)) else Fault.TASK
+        raise error from fault
 
 
 def _context(tar: bytes) -> dict[str, Any]:  # arguments of the SDK
@@ -213,11 +220,6 @@ def _context(tar: bytes) -> dict[str, Any]:  # arguments of the SDK
 def _build(
     engine: Engine, tag: str, labels: dict[str, str], source: _BuildSource, what: str
 ) -> ImageId:
-    """Build an image from a source, and return its id.
-
-    Raises:
-        UnavailableError: the build failed; with its last output.
-    """
     with engine.api(f"build {what}", moves_files=True) as api:
         options: dict[str, Any] = {"tag": tag, "labels": labels, "timeout": _BUILD_SECONDS}
         options |= {"rm": True, "forcerm": True, "decode": True}
@@ -227,26 +229,8 @@ def _build(
     return found
 
 
-def _build_task_image(
-    engine: Engine, tag: str, dockerfile: Path, folder: Mapping[str, str]
-) -> ImageId:
-    """Build a task's image with the engine's own builder, or with BuildKit if it needs that."""
-    if _FOR_BUILDKIT.search(dockerfile.read_text("utf-8", "replace")):
-        return _build_with_buildkit(engine, tag, dockerfile)
-    try:
-        return _build(engine, tag, labels_of("task-image"), lambda: folder, what=str(dockerfile))
-    except (SandboxError, UnavailableError) as fault:
-        if not _NEEDS_BUILDKIT.search(str(fault)):
-            raise
-        return _build_with_buildkit(engine, tag, dockerfile)
-
-
 def _build_with_buildkit(engine: Engine, tag: str, dockerfile: Path) -> ImageId:
-    """Build an image with BuildKit, which Compose talks to.
-
-    Raises:
-        UnavailableError: the build failed, or Compose is missing.
-    """
+    # Compose talks to BuildKit; the SDK does not.
     build = {
         "context": str(dockerfile.parent.absolute()),
         "dockerfile": dockerfile.name,
@@ -265,27 +249,21 @@ def _build_with_buildkit(engine: Engine, tag: str, dockerfile: Path) -> ImageId:
 def run_build(build: Callable[[], Iterable[Mapping[str, object]]], what: str) -> None:
     """Start a build and read its output to the end.
 
-    A build fails if another process removes an image with a common step; then it is repeated.
-
     Raises:
         UnavailableError: the build failed; with its last output.
     """
-    for _ in range(_MOST_RESTARTS):
-        try:
-            return _read_build(build(), what)
-        except UnavailableError as fault:
-            if not _MISSING_STEP.search(str(fault)):
-                raise
-    return _read_build(build(), what)
-
-
-def _read_build(lines: Iterable[Mapping[str, object]], what: str) -> None:
-    output, fault = "", None
-    for line in lines:  # to its end, or the SDK would leave a socket open
-        output = (output + str(line.get("stream", "")))[-2000:]
-        fault = line.get("error", fault)
-    if fault is not None:
-        raise UnavailableError(f"cannot build {what}: {fault}\n{output.strip()}")
+    for remaining in range(_MOST_RESTARTS, -1, -1):
+        output, fault = "", None
+        # To its end, or the SDK would leave a socket open.
+        for line in build():
+            output = (output + str(line.get("stream", "")))[-2000:]
+            fault = line.get("error", fault)
+        if fault is None:
+            return
+        message = f"cannot build {what}: {fault}\n{output.strip()}"
+        # A build fails if another process removes an image with a common step; it is repeated.
+        if not remaining or not _MISSING_STEP.search(message):
+            raise UnavailableError(message)
 
 
 def _id_of(engine: Engine, image: str) -> ImageId | None:
@@ -309,13 +287,8 @@ def folder_hash(folder: Path, salt: str) -> str:
 def with_workdir(
     engine: Engine, image: ImageId, workdir: PurePosixPath, user: UserName = AGENT_USER
 ) -> ImageId:
-    """The image with a folder as its workspace, which is built the first time.
-
-    The folder belongs to the user of agents; for root, its owner in the image is kept.
-
-    Raises:
-        UnavailableError: it cannot be built; with the engine's output.
-    """
+    """The image with a folder as its workspace, which is built the first time."""
+    # The folder belongs to the user of agents; for root, its owner in the image is kept.
     is_root = user != AGENT_USER
     recipe = f"{_WORKDIR_RECIPE}\n{image}\n{workdir}" + ("\nany user" if is_root else "")
     name = hashlib.sha256(recipe.encode()).hexdigest()[:16]

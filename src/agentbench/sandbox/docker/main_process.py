@@ -66,11 +66,6 @@ class MainProcess:
         """Whether its loopback interface is up, once it is ready."""
 
     def await_ready(self) -> ProcessCensus:
-        """Wait until it is ready.
-
-        Raises:
-            SandboxError: it did not start, for example since the image has no shell.
-        """
         deadline, is_ready = time.monotonic() + _START_SECONDS, False
         while not is_ready and not self._stream.ended and time.monotonic() < deadline:
             self._receive(0.1)
@@ -104,7 +99,6 @@ class MainProcess:
         return None
 
     def sees(self, path: str) -> bool:
-        """Whether a path exists in the container."""
         census = self.ask(f"see {path}", patience=5.0)
         return census is not None and census.yes
 
@@ -122,7 +116,6 @@ class MainProcess:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it is dead, and its container with it."""
         self._received += b"".join(frame.data for frame in self._stream.receive_now())
         return self._stream.ended
 

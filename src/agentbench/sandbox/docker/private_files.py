@@ -65,9 +65,6 @@ def private_files(
         mounts: The files to copy.
         limits: The container's limits.
         names: Whether to write the files about names that an engine writes with a network.
-
-    Raises:
-        SandboxError: they cannot be written.
     """
     # Podman cannot always mount over /proc, and containers may not read files without their label.
     may_replace = engine.facts.product is EngineProduct.DOCKER and not engine.facts.labels_files

@@ -16,17 +16,23 @@ from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox import interface
 from agentbench.sandbox.docker import cleanup, images, snapshots
 from agentbench.sandbox.docker.archives import owned_folders
-from agentbench.sandbox.docker.container import ContainerLauncher, DockerContainer
-from agentbench.sandbox.docker.container_options import (
+from agentbench.sandbox.docker.container import (
     NESTING_READY,
+    ContainerLauncher,
     ContainerPlan,
+    DockerContainer,
     mount_paths,
 )
 from agentbench.sandbox.docker.engine import Engine, EngineProduct, ImageFacts
-from agentbench.sandbox.docker.nesting import NestingSandbox, nesting_files, why_not_nesting
-from agentbench.sandbox.docker.public_network import public_network
+from agentbench.sandbox.docker.networks import public_network
 from agentbench.sandbox.docker.sandbox import DockerSandbox
-from agentbench.sandbox.docker.shared_containers import ContainerKey, SharedContainers
+from agentbench.sandbox.docker.shared_containers import (
+    ContainerKey,
+    NestingSandbox,
+    SharedContainers,
+    nesting_files,
+    why_not_nesting,
+)
 from agentbench.sandbox.host_environment import ca_bundle, ca_variables, forwarded_settings
 from agentbench.sandbox.ownership import ENTRYPOINT, RECIPE, WORKDIR, ProcessOwner
 from agentbench.tasks.users import AGENT_USER, UserName
@@ -94,7 +100,6 @@ class DockerProvider:
 
     @property
     def disk_folders(self) -> tuple[Path, ...]:
-        """The engine's folder, if it is on this machine."""
         root = Path(self.engine.facts.root)
         return (root,) if self.engine.address.is_local and root.is_dir() else ()
 

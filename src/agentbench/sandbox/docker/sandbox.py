@@ -26,8 +26,7 @@ from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.disk_usage import DiskWatch
 from agentbench.sandbox.docker.archives import owned_by_user, read_archive
 from agentbench.sandbox.docker.attached_stream import AttachedStream
-from agentbench.sandbox.docker.container import DockerContainer, StartedExec
-from agentbench.sandbox.docker.container_options import account_of
+from agentbench.sandbox.docker.container import DockerContainer, StartedExec, account_of
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.snapshots import save_snapshot
 from agentbench.sandbox.docker.volumes import (
@@ -117,7 +116,6 @@ class ContainerExec:
 
     @property
     def exit_code(self) -> int | None:
-        """Its exit code, once it is known."""
         return self._channels[Stream.STDOUT].exit_code
 
     @property
@@ -125,7 +123,6 @@ class ContainerExec:
         return {stream: channel.capture for stream, channel in self._channels.items()}
 
     def begin(self, connection: AttachedStream) -> None:
-        """Start it, and send its input."""
         self._started = time.monotonic()
         connection.send(b"go\n" + self._command.stdin, self._command.timeout.total_seconds())
 
@@ -136,7 +133,6 @@ class ContainerExec:
         cancel: Event | None = None,
         exceeded: Callable[[], str] = lambda: "",
     ) -> ExecEnd:
-        """Receive its output until it ends, or for some seconds."""
         deadline = time.monotonic() + seconds
         while not connection.ended:
             remaining = deadline - time.monotonic()

@@ -48,11 +48,7 @@ def pull_image(engine: Engine, name: str) -> None:
 def push_snapshot(
     engine: Engine, snapshot: SnapshotId, name: str, note: bytes, owner: ProcessOwner
 ) -> None:
-    """Push a snapshot to a registry, with a note.
-
-    Raises:
-        SandboxError: the registry refuses or does not answer.
-    """
+    """Push a snapshot to a registry, with a note."""
     repository, _, tag = name.rpartition(":")
     holder = f"agentbench-{uuid.uuid4().hex}"
     labels = {_NOTE: b64encode(note).decode(), **labels_of("snapshot"), **without_owner()}
@@ -74,11 +70,7 @@ def push_snapshot(
 
 
 def pull_snapshot(engine: Engine, name: str, key: str) -> bytes | None:
-    """Pull the snapshot with a name, and store it under a key; returns its note, if it exists.
-
-    Raises:
-        SandboxError: the registry refuses or does not answer.
-    """
+    """Pull the snapshot with a name, and store it under a key; returns its note, if it exists."""
     try:
         pull_image(engine, name)
         labels = engine.image(name).labels
@@ -132,11 +124,7 @@ def _follow_progress(
 
 
 def save_snapshot(engine: Engine, container: DockerContainer, key: str) -> SnapshotId:
-    """Store the environment and the workspace of a container under a key.
-
-    Raises:
-        SandboxError: the engine refuses, or the workspace is a volume, which no image contains.
-    """
+    """Store the environment and the workspace of a container under a key."""
     plan = container.plan
     if any(map(plan.workspace.is_relative_to, container.writable.volumes)):
         raise SandboxError(

@@ -18,12 +18,10 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from agentbench.errors import SandboxError
-from agentbench.sandbox.archives import tar_stream
+from agentbench.sandbox.archives import tar_stream, unpack_below
 from agentbench.sandbox.disk_usage import DiskGauge, DiskUsage, FolderGauge
-from agentbench.sandbox.docker.container import DockerContainer
-from agentbench.sandbox.docker.container_options import SCRIPT_FOLDERS
+from agentbench.sandbox.docker.container import SCRIPT_FOLDERS, DockerContainer
 from agentbench.sandbox.interface import HOME, RESULTS, USER_ID, VENV
-from agentbench.sandbox.tree_writing import unpack_below
 from agentbench.sandbox.trees import FileOwner, closing_descriptor, open_below
 
 _ANSWERS_WITHIN = 10.0  # seconds
@@ -67,11 +65,7 @@ def find_volume(container: DockerContainer, path: PurePosixPath) -> HostPath | N
 
 @contextmanager
 def read_volume(path: HostPath, doing: str) -> Iterator[Iterator[bytes]]:
-    """The tree in a volume as a plain tar stream, without following links.
-
-    Raises:
-        SandboxError: the folder does not exist, or changes while it is read.
-    """
+    """The tree in a volume as a plain tar stream, without following links."""
 
     def members(folder: int) -> Iterator[bytes]:
         try:
@@ -92,9 +86,6 @@ def write_volume(path: HostPath, tar: bytes, doing: str, user_id: int = USER_ID)
 
     Returns:
         Whether it was unpacked; if not, the engine has to unpack it again.
-
-    Raises:
-        SandboxError: it is not a plain tar, or the disk is full.
     """
     try:
         volume = open_below(path.root, path.volume)
@@ -126,11 +117,9 @@ class ContainerGauge:
     container: DockerContainer
 
     def free(self) -> DiskUsage | None:
-        """Return None, since it is unknown."""
         return None
 
     def measure(self) -> Iterator[DiskUsage | None]:
-        """See DiskGauge.measure; one sum at the end."""
         deadline = time.monotonic() + _ANSWERS_WITHIN
         output = b""
         try:

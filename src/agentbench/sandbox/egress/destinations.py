@@ -24,7 +24,7 @@ _DOCUMENTATION = tuple(
     map(ip_network, ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32"))
 )
 _RESOLVED_WITHIN = 20.0  # seconds
-_ANY_PORT = 9  # nothing is sent to it
+_ANY_PORT = 9  # nothing is sent to it: to connect a datagram socket only asks the routing table
 
 
 class WrongTargetError(ValueError):
@@ -44,7 +44,6 @@ class Destination:
 
     @property
     def address(self) -> IpAddress | None:
-        """The address; None: the host is a name."""
         try:
             return plain_address(self.host)
         except ValueError:
@@ -90,16 +89,10 @@ def parse_url(url: str) -> tuple[Destination, str]:
 async def resolved(
     destination: Destination, hosts: AllowedHosts, *, elsewhere: bool = False
 ) -> tuple[str, ...]:
-    """The addresses of an allowed destination.
-
-    Args:
-        destination: The destination.
-        hosts: The list of hosts.
-        elsewhere: Whether another proxy resolves names that this machine cannot.
+    """The addresses of an allowed destination; `elsewhere`: another proxy resolves unknown names.
 
     Raises:
         RefusedError: it is not allowed.
-        OSError: the name has no address.
     """
     address = destination.address
     if address is not None:
@@ -108,12 +101,19 @@ async def resolved(
         return (str(address),)
     if not hosts.has_name(destination.host):
         raise RefusedError(f"{destination.host} is not in the task's list of hosts")
+    loop = asyncio.get_running_loop()
     try:
-        found = await _addresses_of(destination)
-    except socket.gaierror:
+        async with asyncio.timeout(_RESOLVED_WITHIN):
+            answers = await loop.getaddrinfo(
+                destination.host, destination.port, type=socket.SOCK_STREAM
+            )
+    except (socket.gaierror, UnicodeError) as error:
         if elsewhere:
             return ()
+        if isinstance(error, UnicodeError):  # of the codec for names
+            raise socket.gaierror(socket.EAI_NONAME, "not a name") from None
         raise
+    found = [plain_address(str(each[4][0]).partition("%")[0]) for each in answers]
     allowed = [str(each) for each in found if _is_allowed(each, hosts, by_name=True)]
     if not allowed:
         raise RefusedError(
@@ -123,35 +123,22 @@ async def resolved(
     return tuple(allowed)
 
 
-async def _addresses_of(destination: Destination) -> list[IpAddress]:
-    loop = asyncio.get_running_loop()
-    try:
-        async with asyncio.timeout(_RESOLVED_WITHIN):
-            found = await loop.getaddrinfo(
-                destination.host, destination.port, type=socket.SOCK_STREAM
-            )
-    except UnicodeError:  # of the codec for names
-        raise socket.gaierror(socket.EAI_NONAME, "not a name") from None
-    return [plain_address(str(each[4][0]).partition("%")[0]) for each in found]
-
-
 def _is_allowed(address: IpAddress, hosts: AllowedHosts, *, by_name: bool) -> bool:
     if hosts.has_name(str(address)):
         return True
+    # A listed name, or a range, must not lead to this machine.
     is_near = address.is_loopback or address.is_link_local or address.is_unspecified
     if is_near or address.is_multicast or _is_own(address):
         return False
-    return hosts.has_in_range(address) or (by_name and _is_of_the_internet(address))
-
-
-def _is_of_the_internet(address: IpAddress) -> bool:
-    return any(address in each for each in _DOCUMENTATION) or all(
-        each.is_global for each in (address, *_embedded(address))
-    )
+    if hosts.has_in_range(address):
+        return True
+    # The owner of a listed name decides its address, so only addresses of the internet count. They
+    # include those of gateways that lead to an IPv4 address.
+    is_public = all(each.is_global for each in (address, *_embedded(address)))
+    return by_name and (is_public or any(address in each for each in _DOCUMENTATION))
 
 
 def _embedded(address: IpAddress) -> Iterator[IPv4Address]:
-    """The IPv4 addresses that gateways reach for an IPv6 address."""
     if isinstance(address, IPv6Address):
         if address.sixtofour is not None:
             yield address.sixtofour

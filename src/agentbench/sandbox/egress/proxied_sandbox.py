@@ -46,19 +46,18 @@ _STARTED_WITHIN = timedelta(minutes=1)
 def open_proxied(
     opened: OpenSandbox, first: Network, *, lasting: bool, env: Mapping[str, str] | None = None
 ) -> Iterator["ProxiedSandbox"]:
-    """Open a sandbox with its own proxy.
-
-    Args:
-        opened: Opens the sandbox.
-        first: Its first network.
-        lasting: Whether its processes continue after their command.
-        env: The variables of this machine.
-
-    Raises:
-        SandboxError: the sandbox cannot be opened, or has no Python for the relay.
-    """
+    """Open a sandbox with its own proxy; `lasting`: its processes outlive their command."""
     env = os.environ if env is None else env
-    with closing(LoopThread()) as loop, _listening() as (listener, path):
+    with (
+        closing(LoopThread()) as loop,
+        tempfile.TemporaryDirectory(prefix="agentbench-egress-") as folder,
+        open_socket(AF_UNIX) as listener,
+    ):
+        # Every user of a sandbox may connect; the folder contains nothing else.
+        Path(folder).chmod(0o755)
+        path = Path(folder, "proxy.sock")
+        listener.bind(str(path))
+        path.chmod(0o666)
         proxy = EgressProxy(env)
         with loop.holding(proxy.serving(listener)):
             mounts = relay_mounts(_SOCKET_MOUNT, path)
@@ -69,21 +68,6 @@ def open_proxied(
                 sandbox = ProxiedSandbox(inner, relay, proxy, loop, lasting=lasting)
                 sandbox.set_network(first)
                 yield sandbox
-
-
-@contextmanager
-def _listening() -> Iterator[tuple[open_socket, Path]]:
-    """A socket in a folder of its own, to which every user of a sandbox may connect."""
-    with (
-        tempfile.TemporaryDirectory(prefix="agentbench-egress-") as name,
-        open_socket(AF_UNIX) as listener,
-    ):
-        folder = Path(name)
-        folder.chmod(0o755)
-        path = folder / "proxy.sock"
-        listener.bind(str(path))
-        path.chmod(0o666)
-        yield listener, path
 
 
 class ProxiedSandbox:
@@ -142,7 +126,6 @@ class ProxiedSandbox:
         return self._inner.frozen() if isinstance(self._inner, LastingSandbox) else nullcontext()
 
     def set_network(self, network: Network) -> None:
-        """See LastingSandbox.set_network; a list of hosts is reached by the proxy."""
         hosts = () if isinstance(network, bool) else network
         self._proxy.hosts = AllowedHosts(hosts)
         self._loop.run(self._proxy.cut())
@@ -158,7 +141,8 @@ class ProxiedSandbox:
         return self._proxy.log.take()
 
     def _variables_for(self, hosts: tuple[str, ...]) -> Mapping[str, str]:
-        if self._is_lasting:  # the relay outlives its command
+        if self._is_lasting:
+            # Processes outlive their command, so the relay must, too.
             started = self._relay.beside(self._relay.detached(_STARTED_WITHIN))
             port = self._checked(started, expected=r"[0-9]{1,5}\s*").strip()
             address = f"http://127.0.0.1:{port}"
@@ -170,25 +154,24 @@ class ProxiedSandbox:
         bundle: Mapping[str, str] = {}
         if ca_bundle(self._proxy.env) is not None:
             bundle = ca_variables(str(self._inner.mounted(_CA_MOUNT)))
-        settings = _settings_of(AllowedHosts(hosts), self._proxy.env)
-        node = {"NODE_USE_ENV_PROXY": "1"}  # without it, its HTTP client ignores the others
+        # Package indexes of this machine apply only if their hosts are listed; its own proxies
+        # never.
+        allowed = AllowedHosts(hosts)
+        settings = {
+            name: value
+            for name, value in forwarded_settings(self._proxy.env).items()
+            if not name.lower().endswith("_proxy")
+            and all(allowed.has_name(urlsplit(each).hostname or "") for each in value.split())
+        }
+        # Without this one, Node's HTTP client ignores the others.
+        node = {"NODE_USE_ENV_PROXY": "1"}
         return {**settings, **bundle, **proxies, **node, "NO_PROXY": bypass, "no_proxy": bypass}
 
     def _checked(self, command: Command, expected: str = "") -> str:
         result = self._inner.run(command)
         if not result.ok or not re.fullmatch(expected, result.stdout):
-            said = (result.stderr.strip() or str(result.ending)).splitlines()[-1][:200]
+            reason = (result.stderr.strip() or str(result.ending)).splitlines()[-1][:200]
             raise SandboxError(
-                f"a network of listed hosts needs Python 3 in the image, for its proxy: {said}"
+                f"a network of listed hosts needs Python 3 in the image, for its proxy: {reason}"
             ).blamed_on(Fault.TASK)
         return result.stdout
-
-
-def _settings_of(hosts: AllowedHosts, env: Mapping[str, str]) -> dict[str, str]:
-    """The settings of this machine's package indexes whose hosts are listed."""
-    return {
-        name: value
-        for name, value in forwarded_settings(env).items()
-        if not name.lower().endswith("_proxy")
-        and all(hosts.has_name(urlsplit(each).hostname or "") for each in value.split())
-    }

@@ -72,7 +72,6 @@ class EgressLog:
         self._left_out = 0
 
     def add(self, record: EgressRecord) -> None:
-        """Add a record."""
         if len(self._records) < MAX_RECORDS:
             self._records.append(record)
         else:
@@ -108,7 +107,6 @@ class EgressProxy:
             await self.cut()
 
     async def cut(self) -> None:
-        """Cut every connection."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -118,19 +116,21 @@ class EgressProxy:
         if len(self._tasks) >= MAX_CONNECTIONS:
             writer.transport.abort()
             return
-        task = asyncio.ensure_future(self._serve(_Client(self, reader, writer), writer))
+        client = _Client(self, reader, writer)
+
+        async def serve() -> None:
+            try:
+                # h11 also raises when it writes, if the other end has sent something unexpected.
+                with suppress(OSError, h11.ProtocolError):
+                    while await client.serve_request():
+                        pass
+                    await client.linger()
+            finally:
+                writer.transport.abort()
+
+        task = asyncio.ensure_future(serve())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-    async def _serve(self, client: "_Client", writer: asyncio.StreamWriter) -> None:
-        try:
-            # h11 also raises when it writes, if the other end has sent something unexpected.
-            with suppress(OSError, h11.ProtocolError):
-                while await client.serve_request():
-                    pass
-                await client.linger()
-        finally:
-            writer.transport.abort()
 
 
 class _Connection:
@@ -172,7 +172,6 @@ class _Client(_Connection):
         self._record = EgressRecord(at=datetime.now(UTC))
 
     async def serve_request(self) -> bool:
-        """Serve the next request; returns whether another one may follow."""
         try:
             async with asyncio.timeout(_HEAD_SECONDS):
                 request = await self.next_event()
@@ -200,7 +199,7 @@ class _Client(_Connection):
         return False
 
     async def linger(self) -> None:
-        """Discard further input; otherwise its sender might lose the answer."""
+        # Its sender might lose the answer to a connection that is closed while it still sends.
         self._writer.write_eof()
         async with asyncio.timeout(_LINGER_SECONDS):
             while await self._reader.read(_CHUNK):
@@ -209,7 +208,8 @@ class _Client(_Connection):
     async def _refuse(self, status: int, why: str) -> None:
         self._record.why = why[:_LOGGED]
         if self._http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
-            return  # a part of an answer has been sent
+            # A part of an answer has been sent; more would be taken for its body.
+            return
         text = f"agentbench: {why}\n".encode()
         headers = [("Content-Length", str(len(text))), ("Connection", "close")]
         await self.send(h11.Response(status_code=status, headers=headers))
@@ -221,6 +221,7 @@ class _Client(_Connection):
         target, is_tunnel = request.target.decode("latin-1"), request.method == b"CONNECT"
         path = ""
         if is_tunnel:
+            # Its body would be taken for the first bytes of the tunnel.
             if {name for name, _ in request.headers} & {b"content-length", b"transfer-encoding"}:
                 raise WrongTargetError("CONNECT has no body")
             destination = parse_authority(target)
@@ -253,14 +254,29 @@ class _Client(_Connection):
         return await self._forward(head, _Connection(h11.CLIENT, *streams))
 
     async def _tunnel(self, streams: upstream.Streams) -> None:
-        """Copy bytes in both directions until both have ended, or one has failed."""
         reader, writer = streams
         try:
             await self.send(h11.Response(status_code=200, headers=[], reason=b"Connected"))
             early = self._http.trailing_data[0]
             self._record.sent += len(early)
             writer.write(early)
-            both = asyncio.gather(self._copy_out(writer), self._copy_in(reader))
+            record = self._record
+
+            async def copy_out() -> None:
+                while data := await self._reader.read(_CHUNK):
+                    record.sent += len(data)
+                    writer.write(data)
+                    await writer.drain()
+                writer.write_eof()
+
+            async def copy_in() -> None:
+                while data := await reader.read(_CHUNK):
+                    record.received += len(data)
+                    self._writer.write(data)
+                    await self._writer.drain()
+                self._writer.write_eof()
+
+            both = asyncio.gather(copy_out(), copy_in())
             try:
                 await both
             finally:
@@ -268,22 +284,7 @@ class _Client(_Connection):
         finally:
             writer.transport.abort()
 
-    async def _copy_out(self, writer: asyncio.StreamWriter) -> None:
-        while data := await self._reader.read(_CHUNK):
-            self._record.sent += len(data)
-            writer.write(data)
-            await writer.drain()
-        writer.write_eof()
-
-    async def _copy_in(self, reader: asyncio.StreamReader) -> None:
-        while data := await reader.read(_CHUNK):
-            self._record.received += len(data)
-            self._writer.write(data)
-            await self._writer.drain()
-        self._writer.write_eof()
-
     async def _forward(self, head: h11.Request, server: _Connection) -> bool:
-        """Forward a plain HTTP request, and send its answer back."""
         try:
             await server.send(head)
             sending = asyncio.ensure_future(self._send_body(server))
@@ -331,7 +332,8 @@ class _Client(_Connection):
 
 
 def _forwarded(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
-    """The headers of a message, with at most one statement about the length of its body."""
+    # With two statements about a body's length, two servers could disagree where the next request
+    # begins. So at most one is forwarded.
     found = list(headers)
     named = {
         word.strip().lower()
@@ -341,5 +343,5 @@ def _forwarded(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
     }
     is_chunked = any(name == b"transfer-encoding" for name, _ in found)
     dropped = _NOT_FORWARDED | named | ({b"content-length"} if is_chunked else set())
-    kept = [(name, value) for name, value in found if name not in dropped]
-    return [*kept, (b"Transfer-Encoding", b"chunked")] if is_chunked else kept
+    rest = [(name, value) for name, value in found if name not in dropped]
+    return [*rest, (b"Transfer-Encoding", b"chunked")] if is_chunked else rest

@@ -25,18 +25,11 @@ class UpstreamProxy:
 
     @property
     def headers(self) -> Sequence[tuple[str, str]]:
-        """The headers for the proxy itself."""
         return [("Proxy-Authorization", self.authorization)] if self.authorization else []
 
 
 def upstream_proxy(env: Mapping[str, str], scheme: str, host: str) -> UpstreamProxy | None:
-    """The HTTP proxy of this machine for a host; None: it needs no proxy.
-
-    Args:
-        env: The variables of this machine.
-        scheme: `http` or `https`.
-        host: A host name or an address.
-    """
+    """The proxy of this machine for a host and `http` or `https`; None: it needs no proxy."""
     names = (f"{scheme}_proxy", "all_proxy")
     address = next(filter(None, (env.get(n) or env.get(n.upper()) for n in names)), "")
     if not address or _is_bypassed(host, env.get("no_proxy") or env.get("NO_PROXY") or ""):
@@ -63,11 +56,7 @@ def _is_bypassed(host: str, no_proxy: str) -> bool:
 
 
 async def connect(addresses: Sequence[str], port: int) -> Streams:
-    """A connection to the first address that accepts it.
-
-    Raises:
-        OSError: no address accepts it.
-    """
+    """A connection to the first address that accepts it."""
     fault = OSError("there is no address")
     for address in addresses:
         try:
@@ -79,29 +68,21 @@ async def connect(addresses: Sequence[str], port: int) -> Streams:
 
 
 async def connect_to_proxy(proxy: UpstreamProxy) -> Streams:
-    """A connection to this machine's proxy.
-
-    Raises:
-        OSError: it does not answer.
-    """
+    """A connection to this machine's proxy."""
     encryption = ssl.create_default_context() if proxy.is_encrypted else None
     async with asyncio.timeout(_CONNECTED_WITHIN):
         return await asyncio.open_connection(proxy.host, proxy.port, ssl=encryption)
 
 
 async def connect_by_proxy(proxy: UpstreamProxy, destination: Destination) -> Streams:
-    """A tunnel to a destination.
-
-    Raises:
-        OSError: the proxy does not answer, or refuses.
-    """
+    """A tunnel to a destination."""
     reader, writer = await connect_to_proxy(proxy)
     headers = [("Host", str(destination)), *proxy.headers]
     lines = [f"CONNECT {destination} HTTP/1.1", *(f"{name}: {value}" for name, value in headers)]
     try:
         writer.write("\r\n".join([*lines, "", ""]).encode())
         async with asyncio.timeout(_CONNECTED_WITHIN):
-            # Reads no byte after the head, since it belongs to the destination.
+            # Not a byte after the head is read, since it belongs to the destination.
             answer = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n")[0].split()
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         answer = []

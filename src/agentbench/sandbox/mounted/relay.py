@@ -3,9 +3,9 @@
     python3 -I -S relay.py SOCKET PLACEHOLDER -- ARGV...
     python3 -I -S relay.py SOCKET --detach
 
-The command finds the address in place of PLACEHOLDER, wherever that stands in its environment. Its
-streams are ours, and it ends as we end: same exit code, same signal. Without a command, the port is
-printed, and forwarded by a process that is left. Standard library only; runs on Python 3.7 to 3.14.
+The command gets the address in place of PLACEHOLDER in all its variables. It uses our streams, and
+we end as it ends: same exit code, same signal. Without a command, the port is printed, and a
+process that stays forwards it. Standard library only; runs on Python 3.7 to 3.14.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from contextlib import suppress
 
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 _FORWARDED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
-_CHUNK_BYTES = 64 * 1024  # bytes
+_CHUNK_BYTES = 64 * 1024
 _BACKLOG = 1024
 
 
@@ -32,21 +32,25 @@ def main() -> None:
     listener.bind(("127.0.0.1", 0))
     if placeholder == "--detach":
         listener.listen(_BACKLOG)
-        _detach(listener.getsockname()[1])
+        # Print the port, and continue as a process without a parent, a terminal or streams.
+        if os.fork():
+            os.write(1, b"%d\n" % listener.getsockname()[1])
+            os._exit(0)
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        for stream in range(3):
+            os.dup2(null, stream)
     else:
         assert argv.pop(0) == "--"
-    _end_as(asyncio.run(_serve(path, listener, placeholder, argv)))
-
-
-def _detach(port: int) -> None:
-    """Print a port, and go on as a process without a parent, a terminal or streams."""
-    if os.fork():
-        os.write(1, b"%d\n" % port)
-        os._exit(0)
-    os.setsid()
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for stream in range(3):
-        os.dup2(nothing, stream)
+    code = asyncio.run(_serve(path, listener, placeholder, argv))
+    if code < 0:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if -code not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+        # The first process of a namespace survives signals that it sends itself.
+        code = 128 - code
+    sys.exit(code)
 
 
 async def _serve(path: str, listener: socket.socket, placeholder: str, argv: list[str]) -> int:
@@ -62,21 +66,28 @@ async def _serve(path: str, listener: socket.socket, placeholder: str, argv: lis
         await server.serve_forever()
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     environment = {name: value.replace(placeholder, url) for name, value in os.environ.items()}
-    signals = _signals()  # caught from before there is a command that they could be meant for
+    # Caught from before the command exists, so that none meant for it ends us first.
+    loop = asyncio.get_event_loop()
+    received: asyncio.Queue[int] = asyncio.Queue()
+    forwarded = [
+        each for each in _FORWARDED_SIGNALS if signal.getsignal(each) is not signal.SIG_IGN
+    ]
+    for caught in (signal.SIGCHLD, *forwarded):
+        loop.add_signal_handler(caught, received.put_nowait, caught)
     try:
         child = subprocess.Popen(argv, env=environment)
     except OSError as fault:
         sys.stderr.write(f"agentbench-relay: {argv[0]}: {fault.strerror}\n")
         return _NOT_FOUND if isinstance(fault, FileNotFoundError) else _NOT_EXECUTABLE
     while child.poll() is None:
-        number = await signals.get()
+        number = await received.get()
         if number != signal.SIGCHLD:
             child.send_signal(number)
     return child.returncode
 
 
 async def _relay(path: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Carry bytes both ways until both ways have ended, or one has broken."""
+    """Copy bytes in both directions until both have ended, or one has failed."""
     far_reader, far_writer = await asyncio.open_unix_connection(path)
     try:
         copies = (_copy(reader, far_writer), _copy(far_reader, writer))
@@ -88,7 +99,7 @@ async def _relay(path: str, reader: asyncio.StreamReader, writer: asyncio.Stream
         if not pending and not any(task.exception() for task in done):
             far_writer.close()
             writer.close()
-            await writer.wait_closed()  # what is still on its way arrives
+            await writer.wait_closed()  # until all bytes have arrived
     finally:
         far_writer.transport.abort()
 
@@ -101,26 +112,6 @@ async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> N
         target.write(data)
         await target.drain()
     target.write_eof()
-
-
-def _signals() -> asyncio.Queue[int]:
-    """The signals that come from now on."""
-    loop = asyncio.get_event_loop()
-    queue: asyncio.Queue[int] = asyncio.Queue()
-    signals = [each for each in _FORWARDED_SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
-    for number in (signal.SIGCHLD, *signals):
-        loop.add_signal_handler(number, queue.put_nowait, number)
-    return queue
-
-
-def _end_as(code: int) -> None:
-    if code < 0:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if -code not in (signal.SIGKILL, signal.SIGSTOP):
-            signal.signal(-code, signal.SIG_DFL)
-        os.kill(os.getpid(), -code)
-        code = 128 - code  # the first process of a namespace survives what it sends itself
-    sys.exit(code)
 
 
 if __name__ == "__main__":

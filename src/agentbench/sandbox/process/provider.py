@@ -8,13 +8,17 @@ Commands in a folder as it is are not isolated, either. Their processes die with
 environment is scrubbed, and results are in a private folder.
 """
 
+import json
 import os
 import platform
+import resource
 import shutil
+import signal
 import stat
+import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from threading import Event
@@ -22,10 +26,68 @@ from typing import Self
 
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox import folder_sandbox, host_environment, interface
-from agentbench.sandbox.folder_provider import FolderProvider, SandboxRequest
-from agentbench.sandbox.process.runner import ProcessRunner
+from agentbench.sandbox.folder_sandbox import FolderProvider, SandboxRequest
+from agentbench.sandbox.interface import Command, Limits
+from agentbench.sandbox.process import subreaper
 from agentbench.sandbox.snapshot_store import StoredState
+from agentbench.sandbox.supervise import memory_file, run_child, within_hard_limit
 from agentbench.sandbox.trees import FileOwner, copy_tree, relocation
+from agentbench.scoring.evidence import CommandResult
+
+_MOST_SANDBOXES = 8  # of one user at a time, whose processes the kernel counts together
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessRunner:
+    """Starts a subreaper for each command."""
+
+    python: Path
+    user: FileOwner | None
+    folder: Path  # the workspace
+    limits: Limits | None  # None: only those of the machine
+    environment: Mapping[str, str]
+
+    def run(self, command: Command, stop: Callable[[], bool]) -> CommandResult:
+        request = {
+            "argv": command.argv,
+            "cwd": str(command.cwd or self.folder),
+            "env": {**self.environment, **command.env},
+            "user": None if self.user is None else self.user.uid,
+            "limits": self._limits(),
+        }
+        with ExitStack() as stack:
+            descriptor = memory_file(json.dumps(request).encode(), stack)
+            child = subprocess.Popen(
+                (self.python, "-I", "-S", subreaper.__file__, str(descriptor)),
+                env={},
+                cwd="/",
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=(descriptor,),
+                start_new_session=True,  # we handle Ctrl-C in the terminal
+            )
+
+        def terminate() -> None:
+            with suppress(ProcessLookupError):
+                os.kill(child.pid, signal.SIGTERM)
+
+        return run_child(child, command, end=terminate, stop=stop).result(command)
+
+    def _limits(self) -> list[tuple[int, int]]:
+        limits = [(resource.RLIMIT_CORE, 0)]
+        if self.limits is not None:
+            for number, value in (
+                (resource.RLIMIT_NOFILE, self.limits.open_files),
+                (resource.RLIMIT_FSIZE, self.limits.disk_mib << 20),
+            ):
+                limits.append((number, within_hard_limit(number, value)))
+            limits.append((resource.RLIMIT_DATA, self.limits.memory_mib << 20))
+            if self.user is not None:
+                limits.append((resource.RLIMIT_NPROC, self.limits.pids * _MOST_SANDBOXES))
+        return limits
+
 
 FOLDER_PREFIX = "agentbench-process-"
 _PASSED_VARIABLES = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ")
@@ -34,40 +96,31 @@ _PASSED_VARIABLES = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUA
 def mount_paths(
     mounts: Iterable[interface.ReadOnlyMount], copies: Path, user: FileOwner | None
 ) -> Mapping[str, PurePosixPath]:
-    """The paths of the mounts in the sandbox, by name.
-
-    Sources that the user cannot reach are copied, for example those in root's home.
-
-    Args:
-        mounts: The mounts.
-        copies: A folder that is created if it is needed.
-        user: The user of commands; None: this process's own.
-
-    Raises:
-        OSError: the disk is full, or a source does not exist.
-    """
-    return {mount.name: PurePosixPath(_mount_path(mount, copies, user)) for mount in mounts}
-
-
-def _mount_path(mount: interface.ReadOnlyMount, copies: Path, user: FileOwner | None) -> Path:
-    source = mount.source.resolve()
-    folder = source if source.is_dir() else source.parent
-    if user is None or mount.live:
-        return source
-    if source.stat().st_mode & stat.S_IROTH and host_environment.can_reach(user, folder):
-        return source  # of a folder, only the folder itself is checked
-    copies.mkdir(mode=0o755, exist_ok=True)
-    target = copies / mount.name
-    if source.is_dir():
-        target.mkdir()
-        copy_tree(source, target)
-    else:
-        shutil.copyfile(source, target)
-    for path in (target, *target.rglob("*")):
-        if not path.is_symlink():
-            program = path.is_dir() or path.stat().st_mode & stat.S_IXUSR
-            path.chmod(0o755 if program else 0o644)
-    return target
+    """The paths of the mounts in the sandbox, by name; unreadable ones are copied."""
+    paths: dict[str, PurePosixPath] = {}
+    for mount in mounts:
+        source = mount.source.resolve()
+        folder = source if source.is_dir() else source.parent
+        paths[mount.name] = PurePosixPath(source)
+        if user is None or mount.live:
+            continue
+        # Of a folder, only the folder itself is checked.
+        if source.stat().st_mode & stat.S_IROTH and host_environment.can_reach(user, folder):
+            continue
+        # The user cannot reach it, for example in root's home.
+        copies.mkdir(mode=0o755, exist_ok=True)
+        target = copies / mount.name
+        if source.is_dir():
+            target.mkdir()
+            copy_tree(source, target)
+        else:
+            shutil.copyfile(source, target)
+        for path in (target, *target.rglob("*")):
+            if not path.is_symlink():
+                program = path.is_dir() or path.stat().st_mode & stat.S_IXUSR
+                path.chmod(0o755 if program else 0o644)
+        paths[mount.name] = PurePosixPath(target)
+    return paths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +160,6 @@ class ProcessProvider(FolderProvider):
 
     @property
     def runs_as_root(self) -> bool:
-        """Whether commands run as root, since no other user can reach the interpreter."""
         return self.user is None and os.geteuid() == 0
 
     def describe(self) -> Mapping[str, str]:
@@ -120,7 +172,6 @@ class ProcessProvider(FolderProvider):
 
     @property
     def disk_folders(self) -> tuple[Path, ...]:
-        """The folder of environments and snapshots, and that of open sandboxes."""
         return (self.cache, self.live)
 
     def _venv(self, folders: folder_sandbox.SandboxFolders) -> PurePosixPath:

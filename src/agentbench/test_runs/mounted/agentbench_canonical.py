@@ -101,7 +101,6 @@ class FormBuilder:
         self._path = []  # type: list[object]  # the values that this one is a part of
 
     def form(self, value: object) -> "Form":
-        """The form of a part."""
         if value is time_limits.Late or self._is_full() or len(self._path) > _DEEPEST:
             return _CUT
         self._nodes += 1
@@ -120,7 +119,6 @@ class FormBuilder:
             self._path.pop()
 
     def forms(self, values: "Iterable[object]") -> "list[Form]":
-        """The forms of several parts."""
         found = []  # type: list[Form]
         for value in values:
             found.append(self.form(value))
@@ -133,7 +131,6 @@ class FormBuilder:
         return sorted(self.forms(values), key=json.dumps)
 
     def pairs(self, items: "Iterable[tuple[object, object]]") -> "list[Form]":
-        """The forms of a mapping's items."""
         found = []  # type: list[Form]
         for key, value in items:
             found.append(["pair", self.form(key), self.form(value)])
@@ -187,25 +184,26 @@ class FormBuilder:
     def _states(
         self, value: object, mro: "tuple[type, ...]", kind: str, fields: "dict[str, object]"
     ) -> "tuple[list[Form], list[Form]]":
-        """The forms of the public and of the private state, fields first."""
         if kind == "enum":
             state = [(n, object.__getattribute__(value, f"_{n}_")) for n in ("name", "value")]
         else:
             state = _state(value, mro)
-            state += _fields_of_namedtuple(value) if kind == "namedtuple" else []
+            if kind == "namedtuple":
+                names = next(_DICT(cls)["_fields"] for cls in mro if "_fields" in _DICT(cls))
+                items = tuple.__iter__(value)  # type: ignore[arg-type,var-annotated]
+                state += [(str(name), item) for name, item in zip(names, items)]  # noqa: B905
         places = {name: place for place, name in enumerate(fields)}
         state.sort(key=lambda pair: places.get(pair[0], len(places)))
         hidden = {name for name, field in fields.items() if getattr(field, "compare", 1) is False}
         public = [pair for pair in state if not pair[0].startswith("_") and pair[0] not in hidden]
-        if not public and kind in ("object", "subclass") and self._may_read_properties():
+        may_read = self._state_depth <= _DEEPEST_PROPERTY
+        may_read = may_read and self._properties < self._most_properties
+        if not public and kind in ("object", "subclass") and may_read:
             public = self._read_properties(value, mro)
             self._properties += len(public)
         private = [pair for pair in state if pair[0].startswith("_") or pair[0] in hidden]
         forms = [[[name, self.form(part)] for name, part in pairs] for pairs in (public, private)]
         return forms[0], forms[1]
-
-    def _may_read_properties(self) -> bool:
-        return self._state_depth <= _DEEPEST_PROPERTY and self._properties < self._most_properties
 
     def _texts_of_exception(self, error: "Any") -> "dict[str, Form]":
         args = BaseException.__dict__["args"].__get__(error)
@@ -221,7 +219,8 @@ class FormBuilder:
         return dict(found, str=self.form(_ADDRESS.sub(" at 0x", text)))
 
     def _disclosures(self, value: "Any", mro: "tuple[type, ...]") -> "dict[str, Form]":
-        """What an object's own methods say; the tested process has no expected value to say."""
+        # The tested process has no expected value that these methods could return instead of their
+        # own.
         if self._state_depth >= _DEEPEST_DISCLOSURE:
             return {}
         methods = set()  # type: set[str]
@@ -242,14 +241,9 @@ class FormBuilder:
     def _within_limit(self, method: "Callable[[], Any]") -> "Any":
         return method() if self._limits is None else self._limits.method(method)
 
-    def _is_readable(self, name: str) -> bool:
-        known = self._readable
-        return name[0] != "_" and (known is None or bounds.digest(["str", name]) in known)
-
     def _read_properties(
         self, value: object, mro: "tuple[type, ...]"
     ) -> "list[tuple[str, object]]":
-        """What the public properties of an object without public attributes say."""
         found = {}  # type: dict[str, object]
         for cls in mro:
             if readers.MODULE(cls) in _FOUNDATIONS:
@@ -257,16 +251,15 @@ class FormBuilder:
             for name, member in list(_DICT(cls).items())[:_MOST_ATTRIBUTES]:
                 if type(member) is not property or name in found:
                     continue
-                read = partial(getattr, value, name)
+                read, known = partial(getattr, value, name), self._readable
                 with suppress(Exception):
-                    if self._is_readable(name):
+                    if name[0] != "_" and (known is None or bounds.digest(["str", name]) in known):
                         # One that is late stays in the state, as a part that cannot be read.
                         found[name] = read() if self._limits is None else self._limits.read(read)
         return list(found.items())
 
 
 def _kind(mro: "tuple[type, ...]") -> "tuple[str, dict[str, object]]":
-    """The kind of an object, and its fields in order."""
     for cls in mro:
         attributes = _DICT(cls)
         if readers.name_of_class(cls) == "enum.Enum":
@@ -280,15 +273,7 @@ def _kind(mro: "tuple[type, ...]") -> "tuple[str, dict[str, object]]":
     return "object", {}
 
 
-def _fields_of_namedtuple(value: "Any") -> "list[tuple[str, object]]":
-    names = next(
-        _DICT(cls)["_fields"] for cls in readers.MRO(type(value)) if "_fields" in _DICT(cls)
-    )
-    return [(str(name), item) for name, item in zip(names, tuple.__iter__(value))]  # noqa: B905
-
-
 def _state(value: object, mro: "tuple[type, ...]") -> "list[tuple[str, object]]":
-    """The attributes in slots and in the instance's dictionary."""
     state = []
     for cls in reversed(mro):
         for name, member in list(_DICT(cls).items()):

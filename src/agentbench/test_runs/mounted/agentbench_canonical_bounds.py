@@ -67,7 +67,6 @@ class _Limits:
         self.nodes, self.size = nodes, size
 
     def cut(self, form: "Form", depth: int) -> "Form":
-        """A form whose parts became digests where they no longer fit."""
         if form[0] in _SINGLE:
             return form if self._take(_size(form)) else _digest_form(form)
         if depth > DEEPEST or not self._take(16):
@@ -89,7 +88,7 @@ class _Limits:
         return form
 
     def _cut_mapping(self, form: "Form", depth: int) -> "Form | None":
-        """A mapping with its keys and what fits of its values; None if the keys do not fit."""
+        # The keys stay, and what fits of the values; None if the keys do not fit.
         if form[0] not in ("dict", "ordered") or any(part[0] != "pair" for part in form[1:]):
             return None
         nodes, size, deepest = _measure(["list", *(key for _, key, _ in form[1:])])
@@ -135,7 +134,6 @@ def parts_of(form: "Form") -> "Iterator[Form]":
 
 
 def _measure(form: "Form") -> "tuple[int, int, int]":
-    """How many nodes a form has, about how many bytes it takes, and how deep it is."""
     nodes, size, depth = 1, _size(form), 0
     for part in parts_of(form):
         inner_nodes, inner_size, inner_depth = _measure(part)
@@ -153,7 +151,6 @@ def _size(form: "Form") -> int:
 
 
 def _chain(digests: "list[str]", tail: str) -> "list[str]":
-    """The digests of the rests of a sequence, from each place to its end."""
     rests = [tail]
     for each in reversed(digests):
         rests.append(_hash(each, rests[-1]))
@@ -170,7 +167,7 @@ def _digest_of_object(form: "Form") -> str:
 
 
 def _number(form: "Form") -> str:
-    """The same text for equal numbers of any type."""
+    # Python calls numbers of different types equal, so they have the same text.
     from fractions import Fraction  # it takes a while, and few runs have such large values
 
     kind = form[0]

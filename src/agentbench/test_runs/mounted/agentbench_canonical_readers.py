@@ -95,16 +95,11 @@ def object_form(
 def text_form(text: str) -> "Form":
     """The form of a text; JSON would join two surrogates to one character."""
     text = str.__str__(text)
-    data = text.encode("utf-8", "surrogatepass")
-    return ["wide", data.hex()] if _has_surrogates(text) else ["str", text]
-
-
-def _has_surrogates(text: str) -> bool:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        return True
-    return False
+        return ["wide", text.encode("utf-8", "surrogatepass").hex()]
+    return ["str", text]
 
 
 def int_form(number: int) -> "Form":
@@ -118,7 +113,6 @@ def float_form(number: float) -> "Form":
 
 
 def _named(kind: str) -> "Reader":
-    """A reader of things that have a name."""
     return lambda _b, v, _c: [
         kind,
         text_form(f"{getattr(v, '__module__', None)}.{getattr(v, '__qualname__', '?')}"),
@@ -126,8 +120,6 @@ def _named(kind: str) -> "Reader":
 
 
 def _attributes(kind: str, *names: str) -> "Reader":
-    """A reader of a few attributes, by the class that defines them."""
-
     def read(builder: "Builder", value: "Any", cls: "Any") -> "Form":
         return [kind, *(builder.form(getattr(cls, name).__get__(value, cls)) for name in names)]
 
@@ -135,7 +127,6 @@ def _attributes(kind: str, *names: str) -> "Reader":
 
 
 def _moment(kind: str, *names: str) -> "Reader":
-    """A reader of a time with its offset from UTC and the name of its zone."""
     plain = _attributes(kind, *names)
 
     def read(builder: "Builder", value: "Any", cls: "Any") -> "Form":
@@ -147,7 +138,6 @@ def _moment(kind: str, *names: str) -> "Reader":
 
 
 def _group(kind: str, method: str = "__iter__") -> "Reader":
-    """A reader of a container in order."""
     return lambda b, v, c: [kind, *b.forms(getattr(c, method)(v))]
 
 
@@ -175,17 +165,13 @@ def _numpy_scalar(builder: "Builder", value: "Any", _cls: object) -> "Form":
 
 
 def _array(builder: "Builder", value: "Any", _cls: object) -> "Form":
-    public = [[name, builder.form(part)] for name, part in _labels(value)]
-    items = {"list": builder.form(value.tolist())}
-    return object_form("array", names_of_classes(type(value)), None, public, (), items)
-
-
-def _labels(value: "Any") -> "list[tuple[str, object]]":
     labels = {"dtype": str(value.dtype), "shape": tuple(value.shape)}  # type: dict[str, object]
     index = getattr(value, "index", None)  # of numpy's arrays, nothing
     if index is not None and hasattr(index, "tolist"):
         labels["index"] = index.tolist()
-    return list(labels.items())
+    public = [[name, builder.form(part)] for name, part in labels.items()]
+    items = {"list": builder.form(value.tolist())}
+    return object_form("array", names_of_classes(type(value)), None, public, (), items)
 
 
 def _table(builder: "Builder", value: "Any", _cls: object) -> "Form":

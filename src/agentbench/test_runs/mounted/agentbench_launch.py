@@ -11,7 +11,6 @@ Standard library only; runs on Python 3.6 to 3.14.
 """
 
 import argparse
-import gc
 import importlib
 import importlib.util
 import json
@@ -61,7 +60,15 @@ class RecordStream:
         line = (self._dumps(fields) + "\n").encode("ascii")
         size = len(line)
         try:
-            self._ensure_open()
+            # The project may have closed our descriptor: daemons close them all.
+            try:
+                is_open = self._identify(self._fd) == self._identity
+            except OSError:
+                is_open = False
+            if not is_open:
+                self._fd = os.open(self._path, self._flags)
+                if self._identify(self._fd) != self._identity:
+                    return 0  # the stream was replaced
             while line:
                 line = line[self._write(self._fd, line) :]
         except OSError:
@@ -72,17 +79,6 @@ class RecordStream:
     def _identify(self, fd: int) -> "tuple[int, int]":
         status = self._fstat(fd)
         return status.st_dev, status.st_ino
-
-    def _ensure_open(self) -> None:
-        """Open the file again when the project closed our descriptor (daemons close them all)."""
-        try:
-            if self._identify(self._fd) == self._identity:
-                return
-        except OSError:
-            pass
-        self._fd = os.open(self._path, self._flags)
-        if self._identify(self._fd) != self._identity:
-            raise OSError("the stream was replaced")
 
 
 class WatchedFunction:
@@ -138,7 +134,6 @@ class ChangeDetector:
 
 def main() -> int:
     """Run the tests and return the exit code, as pytest means it."""
-    gc.disable()  # nothing of what is imported here is garbage: looking takes a fifth of it all
     options = _options()
     _restart_with_interpreter_settings()
     if not sys.flags.isolated:
@@ -159,7 +154,6 @@ def main() -> int:
 
 
 def _import_runner(options: argparse.Namespace) -> "ImportError | None":
-    """Import the runner, its plugins, the recorder and the reporters; the error of pytest."""
     # Each imports only those before it.
     _import_ours("time_limits", "canonical_readers", "canonical_bounds", "canonical", "recorder")
     if options.runner != "pytest":
@@ -172,7 +166,12 @@ def _import_runner(options: argparse.Namespace) -> "ImportError | None":
     _import_ours("reporter")
     _load("pytest_jsonreport", options.jsonreport / "__init__.py")
     importlib.import_module("pytest_jsonreport.plugin")
-    _leave_unwritten("pytest_jsonreport")
+    # pytest warns that it cannot rewrite the asserts of a plug-in that is imported already. It
+    # would do so where the project has that plug-in installed itself, and many projects turn
+    # warnings into errors. The word in the docstring is pytest's own way of saying so.
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "pytest_jsonreport":
+            module.__doc__ = "{}\n\nPYTEST_DONT_REWRITE".format(module.__doc__ or "")
     return None
 
 
@@ -187,7 +186,6 @@ def _run_pytest(options: argparse.Namespace, stream: RecordStream) -> int:
     else:
         _restore_paths(scripts, scripts / "pytest")
     sys.argv[1:] = options.args
-    _collect_as_usual()
     detector = ChangeDetector(stream, reporter.WATCHED_FUNCTIONS)
     watcher = reporter.Reporter(
         stream, json_report, str(options.results), detector, runs_every_test=options.judged
@@ -197,14 +195,14 @@ def _run_pytest(options: argparse.Namespace, stream: RecordStream) -> int:
         # The order in which pytest collects them from their common folder: tests that depend on
         # earlier ones pass there. Before pytest 8, a folder's files come before its folders.
         is_joint = int(pytest.__version__.partition(".")[0]) >= 8
-        targets = sorted(targets, key=lambda target: _collection_key(target, is_joint=is_joint))
+
+        def collection_key(target: str) -> "list[tuple[bool, str]]":
+            path = Path(target)
+            folders = [(not is_joint, part) for part in path.parts[:-1]]
+            return [*folders, (not is_joint and path.is_dir(), path.name)]
+
+        targets = sorted(targets, key=collection_key)
     return int(pytest.main([*options.args, *targets], plugins=[watcher]))
-
-
-def _collection_key(target: str, *, is_joint: bool) -> "list[tuple[bool, str]]":
-    path = Path(target)
-    folders = [(not is_joint, part) for part in path.parts[:-1]]
-    return [*folders, (not is_joint and path.is_dir(), path.name)]
 
 
 def _run_unittest(options: argparse.Namespace, stream: RecordStream) -> int:
@@ -217,34 +215,14 @@ def _run_unittest(options: argparse.Namespace, stream: RecordStream) -> int:
     if options.runner == "django":
         script = Path.cwd() / options.script
         _restore_paths(script.parent, Path(options.script))
-        _collect_as_usual()
         return int(watcher.run_script(options.script, options.args, options.target))
     _restore_paths(Path.cwd(), Path(str(reporter.unittest.__file__)).with_name("__main__.py"))
-    _collect_as_usual()
     return int(watcher.run_unittest(options.args, options.target))
 
 
 def _put_start(stream: RecordStream, **fields: object) -> None:
     python = "{}.{}.{}".format(*sys.version_info[:3])
     stream.put("start", format=1, python=python, root=str(Path.cwd()), **fields)
-
-
-def _leave_unwritten(package: str) -> None:
-    """Have pytest not warn that it cannot rewrite a package's asserts, since it is imported.
-
-    It would where the project has that plug-in installed itself, and many projects turn warnings
-    into errors. The word in the docstring is pytest's own way of saying so.
-    """
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == package:
-            module.__doc__ = "{}\n\nPYTEST_DONT_REWRITE".format(module.__doc__ or "")
-
-
-def _collect_as_usual() -> None:
-    """Let the project's garbage be collected, and pytest's own modules be left alone."""
-    if hasattr(gc, "freeze"):  # not in PyPy
-        gc.freeze()
-    gc.enable()
 
 
 def _options() -> argparse.Namespace:
@@ -265,10 +243,8 @@ def _options() -> argparse.Namespace:
 
 
 def _restart_with_interpreter_settings() -> None:
-    """Start again when the task sets what an interpreter reads at its start and `-I` ignores.
-
-    The rest of PYTHON*, which could change what is imported, waits until the runner is there.
-    """
+    # The interpreter reads these at its start only, and `-I` ignores them. The rest of PYTHON*,
+    # which could change what is imported, waits until the runner is imported.
     if _WITHHELD in os.environ:
         os.environ.update(json.loads(os.environ.pop(_WITHHELD)))
     elif any(name in os.environ for name in _WANTS_RESTART):
@@ -279,7 +255,8 @@ def _restart_with_interpreter_settings() -> None:
 
 
 def _import_pytest() -> None:
-    """Import pytest and its plugins from the environment, from the project only if it is pytest."""
+    # From the environment, so that the project cannot stand in for pytest; from the project only if
+    # it is pytest itself.
     path = list(sys.path)
     sys.path[:] = [entry for entry in path if not _in_project(entry)]
     try:
@@ -294,7 +271,7 @@ def _import_pytest() -> None:
 
 
 def _in_project(path: str) -> bool:
-    """Whether a path lies in the working folder, a virtual environment in it aside."""
+    # A virtual environment in the working folder is not a part of the project.
     resolved = Path(path).resolve()
     project = Path.cwd().resolve()
     lineage = (resolved, *resolved.parents)
@@ -307,7 +284,6 @@ def _import_ours(*names: str) -> None:
 
 
 def _load(name: str, path: Path) -> None:
-    """Import a file or package from exactly this place."""
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
@@ -317,7 +293,6 @@ def _load(name: str, path: Path) -> None:
 
 
 def _restore_paths(first: Path, program: Path) -> None:
-    """Give `sys.path` and `sys.argv[0]` the values of a plain run."""
     python_path = os.environ.get("PYTHONPATH", "")
     extra = (
         [str(Path.cwd() / entry) for entry in python_path.split(os.pathsep)] if python_path else []

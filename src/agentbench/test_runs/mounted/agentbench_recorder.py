@@ -72,10 +72,6 @@ class _Recorder:
         values: "list[Any] | None",
         tokens: "tuple[Any, ...]" = (),
     ) -> None:
-        """Record values, or that there is nothing to record, and the tokens of what is expected.
-
-        A fork stays silent.
-        """
         # What is only observed leaves room for what is compared.
         least = 0 if site > 0 else _MOST_BYTES // 2
         if self._stream is None or self._left <= least or self._getpid() != self._owner:
@@ -101,12 +97,10 @@ class _Recorder:
             self._left -= size
 
     def count_of(self, site: int) -> int:
-        """How many values of a place the test has recorded."""
         return self._counts.get((self.test, site), 0)
 
     def _form(self, value: object, values: int, share: int) -> "tuple[list[Any], int]":
         def read() -> "tuple[list[Any], int]":
-            """The form of the value, and its size."""
             form = canonical.canonical_form(value, share, self._limits, self.properties)
             return bounds.bounded(form, values * share)
 
@@ -173,10 +167,8 @@ def observe(number: int, found: "Any") -> "Any":
 
 
 def _plain(found: "Any", lost: "list[Any]", depth: int = 6) -> "Any":
-    """A built-in value without the objects in it; None if it is an object itself.
-
-    `lost` gets the containers of which only the beginning is read.
-    """
+    # None: an object, not a built-in value. `lost` gets the containers that are not read to their
+    # end.
     module = type(found).__module__
     if type(found) in _SINGLE or module in _PLAIN_MODULES:
         return found
@@ -276,32 +268,27 @@ class _Raises:
 
     @property
     def value(self) -> BaseException:
-        """The exception, as pytest calls it."""
         return self._get()[1]
 
     exception = value  # as unittest calls it
 
     @property
     def type(self) -> "Any":
-        """Its class."""
         return self._get()[0]
 
     @property
     def tb(self) -> "TracebackType":
-        """Its traceback, raw."""
         return self._get()[2]
 
     @property
     def typename(self) -> str:
-        """The name of its class."""
         return str(self.type.__name__)
 
     def match(self, _pattern: object = None, *_args: object) -> bool:
-        """Match anything: the host matches the text."""
+        # The host matches the text.
         return True
 
     def exconly(self, tryshort: bool = False) -> str:  # noqa: FBT001, FBT002 - pytest's signature
-        """The exception as the last lines of a traceback."""
         if "_pytest._code.code" in sys.modules:
             return str(self._excinfo().exconly(tryshort))
         return "".join(traceback.format_exception_only(self.type, self.value)).rstrip()
@@ -318,7 +305,7 @@ class _Raises:
         return getattr(self._excinfo(), name)
 
     def _excinfo(self) -> "Any":
-        """The same as pytest's own object; no version of pytest lets others make one directly."""
+        # No version of pytest lets others make its object directly.
         info = sys.modules["_pytest._code.code"].ExceptionInfo.for_later()
         info._excinfo = self._get()
         return info
@@ -348,26 +335,21 @@ class _Warns:
 
     @property
     def warnings(self) -> "Any":
-        """All of them, as unittest calls them."""
         return self.list
 
     @property
     def warning(self) -> "Any":
-        """The first warning itself, as unittest calls it."""
         return self.list[0].message
 
     @property
     def filename(self) -> str:
-        """The file of the first one."""
         return str(self.list[0].filename)
 
     @property
     def lineno(self) -> int:
-        """The line of the first one."""
         return int(self.list[0].lineno)
 
     def pop(self, cls: type = Warning) -> "Any":
-        """Remove and return the first warning of a class."""
         for place, each in enumerate(self.list):
             if issubclass(each.category, cls):
                 del self.list[place]
@@ -375,7 +357,6 @@ class _Warns:
         raise AssertionError("there is no such warning")
 
     def clear(self) -> None:
-        """Remove all of them."""
         del self.list[:]
 
     def __len__(self) -> int:

@@ -109,10 +109,8 @@ class Reporter:
         return str(report.outcome), "", ""
 
     def _id(self, node_id: object) -> str:
-        """The id relative to the working folder, where pytest and the host find its file.
-
-        pytest's own is relative to its rootdir: a part of the project with an ini file of its own.
-        """
+        # Relative to the working folder, where pytest and the host find its file. pytest's own is
+        # relative to its rootdir: a part of the project with an ini file of its own.
         text = str(node_id)
         if self._rootdir == self._workspace or not text:
             return text
@@ -210,7 +208,6 @@ class Reporter:
 
 
 def _texts(report: "pytest.CollectReport | pytest.TestReport") -> "dict[str, str]":
-    """Message and traceback of a report: its crash line, or the reason of its skip."""
     longrepr = report.longrepr
     if isinstance(longrepr, tuple) and len(longrepr) == 3:
         reason = str(longrepr[2])
@@ -218,12 +215,10 @@ def _texts(report: "pytest.CollectReport | pytest.TestReport") -> "dict[str, str
         return {"message": reason}
     crash = getattr(longrepr, "reprcrash", None)
     text = str(longrepr or "")
-    message = getattr(crash, "message", None) or _last_error_line(text)
+    message = getattr(crash, "message", None)
+    if not message:
+        # A traceback without a crash entry, such as of a collection error.
+        lines = [line for line in text.splitlines() if line.strip()]
+        marked = [line[1:].strip() for line in lines if line.startswith("E ")]
+        message = (marked or [line.strip() for line in lines] or [""])[-1]
     return {"message": str(message), "traceback": text}
-
-
-def _last_error_line(text: str) -> str:
-    """The line that names the error in a traceback that has no crash entry."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    marked = [line[1:].strip() for line in lines if line.startswith("E ")]
-    return (marked or [line.strip() for line in lines] or [""])[-1]

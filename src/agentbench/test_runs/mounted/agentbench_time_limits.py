@@ -42,8 +42,7 @@ class TimeLimits:
     _processor_time = staticmethod(getattr(time, "thread_time", time.process_time))
 
     def __init__(self, share: int = 1) -> None:
-        """`share` divides all limits."""
-        self._share = share
+        self._share = share  # divides all limits
         self._left = _RUN / share
         self._calls = ()  # type: tuple[tuple[float, float], ...]  # when each running one is late
         self._thread = 0  # the one whose calls these are

@@ -74,22 +74,21 @@ class _RunningTest:
         self.succeeded = False
 
     def report(self, part: str, outcome: str, **fields: object) -> None:
-        """Add a report; a failure outranks what a part reported before."""
+        # A failure outranks what a part reported before.
         if part not in self.reports or outcome == _FAILED != self.reports[part]["outcome"]:
             self.reports[part] = dict(fields, outcome=outcome)
 
     def part_of_error(self, error: "BaseException | None") -> str:
-        """The part that raised an exception; the call, if the test case has a `run` of its own."""
+        # A test case with a `run` of its own has no parts.
         return self.part_of.get(id(error), _CALL)
 
     def next_part(self) -> str:
-        """The part that begins: set-up, the test if that passed, then tear-down and clean-ups."""
         if not self.entered:
             return _SETUP
         return _CALL if self.entered == [_SETUP] and not self.raised else _TEARDOWN
 
     def check(self) -> None:
-        """Add what the result was not told: an exception that was raised is a failure."""
+        # The result may not be told of an exception: a failure that the project hides is one, too.
         for part, error in self.raised.items():
             expected = self.reports.get(part, {}).get("outcome") == _SKIPPED
             if not (expected or isinstance(error, (KeyboardInterrupt, unittest.SkipTest))):
@@ -142,11 +141,9 @@ class Reporter:
         self._put("collect_error", file=file, **loading.texts_of(error))
 
     def collect_skip(self, file: str, reason: str) -> None:
-        """Record a file that skips itself."""
         self._put("collect_skip", file=file, message=reason)
 
     def _guard(self, file: str, run: "Callable[[], object]") -> int:
-        """Run to the end, and return the code with which pytest would have ended."""
         code = 0
         try:
             run()
@@ -154,7 +151,13 @@ class Reporter:
             self._put("interrupt", message=loading.texts_of(error)["message"])
             code = _INTERRUPTED
         except SystemExit as error:
-            code = self._code_of_exit(file, error)
+            # Before the tests, only a wrong option may end a script.
+            if self._has_run and not self._was_cut_off:
+                code = 1 if error.code else 0
+            elif error.code == 2 and loading.was_raised_in("argparse", error):
+                code = _USAGE
+            else:
+                code = self._code_of_error(file, error)
         except Exception as error:  # noqa: BLE001 - the project's code may raise anything
             sys.excepthook(type(error), error, error.__traceback__)
             code = self._code_of_error(file, error)
@@ -165,14 +168,6 @@ class Reporter:
         self.detect_changes()
         self._put("finish", exit=code, duration=self._clock() - self._began)
         return code
-
-    def _code_of_exit(self, file: str, error: SystemExit) -> int:
-        """The code of a script that exits; before the tests, only a wrong option may end it."""
-        if self._has_run and not self._was_cut_off:
-            return 1 if error.code else 0
-        if error.code == 2 and loading.was_raised_in("argparse", error):
-            return _USAGE
-        return self._code_of_error(file, error)
 
     def _code_of_error(self, file: str, error: BaseException) -> int:
         if self._has_run:
@@ -187,14 +182,13 @@ class Reporter:
         run, executor = unittest.TextTestRunner.run, outcomes.testPartExecutor
 
         def watched_run(runner: "Any", test: "Any") -> "Any":
-            """Run a suite; only the outermost run is reported."""
+            # Only the outermost run is reported: tests of a test tool run suites of their own.
             if reporter._in_run:
                 return run(runner, test)
             return reporter._run_suite(runner, test, run)
 
         @contextlib.contextmanager
         def watched_executor(outcome: "Any", case: "Any", *args: "Any", **kw: "Any") -> "Any":
-            """Run a part of a test, and note which part raised what."""
             with executor(outcome, case, *args, **kw), reporter._part(case):
                 yield
 
@@ -208,7 +202,8 @@ class Reporter:
         if self._collect_only:
             self._has_run = True
             return make_result()
-        runner.failfast = False  # a judged run goes on after a failure
+        # A judged run goes on after a failure.
+        runner.failfast = False
         runner._makeResult = lambda: self._wrapped(make_result())
         self._in_run = self._has_run = self._was_cut_off = True
         try:
@@ -220,7 +215,6 @@ class Reporter:
         return result
 
     def _collect(self, suite: "Any") -> None:
-        """Record what will run; a test that could not be imported is an error of its file."""
         tests = []
         for test in loading.flat(suite):
             kind = type(test).__name__ if type(test).__module__ == "unittest.loader" else ""
@@ -249,7 +243,7 @@ class Reporter:
         self._put("collected", ids=[self._identify(test) for test in tests], names=names)
 
     def _identify(self, test: "Any") -> str:
-        """The node id of a test: the same one each time, and numbered if another test has it."""
+        # The same id each time, and a number if another test has it.
         name = loading.node_id_of(test, self._root)
         known = self._tests.get(id(test))
         if known is not None and known[0] == name:
@@ -262,27 +256,27 @@ class Reporter:
         return node_id
 
     def _wrapped(self, result: "Any") -> "Any":
-        """The result, with methods of its own that report before they do what they did."""
+        # Its methods report first, then do what they did.
+        def watched(name: str, original: "Callable[..., object]") -> "Callable[..., object]":
+            report = getattr(self, "_" + name)
+
+            def method(*args: "Any", **kwargs: "Any") -> object:
+                report(*args, **kwargs)
+                if self._max_failures and self._failures >= self._max_failures:
+                    result.stop()
+                return original(*args, **kwargs)
+
+            return method
+
         for name in _RESULT_METHODS:
             original = getattr(result, name, None)
             if original is not None:
-                setattr(result, name, self._both(getattr(self, "_" + name), original, result))
+                setattr(result, name, watched(name, original))
         return result
-
-    def _both(
-        self, report: "Callable[..., None]", original: "Callable[..., object]", result: "Any"
-    ) -> "Callable[..., object]":
-        def method(*args: "Any", **kwargs: "Any") -> object:
-            report(*args, **kwargs)
-            if self._max_failures and self._failures >= self._max_failures:
-                result.stop()
-            return original(*args, **kwargs)
-
-        return method
 
     @contextlib.contextmanager
     def _part(self, case: object) -> "Iterator[None]":
-        """One part of the current test; those of subtests and of other test cases do not count."""
+        # Parts of subtests and of other test cases do not count.
         running = self._current
         if running is None or running.test is not case:
             yield
@@ -382,7 +376,7 @@ class Reporter:
         running.report(_CALL, _FAILED, message="a subtest failed")
 
     def _fixture(self, description: str, report: "dict[str, Any]") -> None:
-        """Report a fixture of a class or module for its tests, or its end for the last of them."""
+        # A fixture of a class or module belongs to its tests, its end to the last of them.
         name, _, group = description.rstrip(")").partition(" (")
         if name.startswith("tearDown") and group in self._last:
             self._phase(self._last[group], _TEARDOWN, 0.0, report)

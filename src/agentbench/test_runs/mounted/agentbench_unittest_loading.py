@@ -70,11 +70,12 @@ class TargetLoader(unittest.TestLoader):
 
 
 def _import_file(path: str, top: "str | None") -> "Any":
-    """Import a file by its name below its top-level folder, as discovery does."""
+    # By its name below its top-level folder, as discovery does.
     root = top if top is not None and _is_below(path, top) else _package_root(os.path.dirname(path))
     module = _import_below(root, path)
     if os.path.realpath(str(module.__file__)) != os.path.realpath(path):
-        module = _import_below(".", path)  # two folders have modules of one name
+        # Two folders have modules of one name, and the other one was imported first.
+        module = _import_below(".", path)
     return module
 
 
@@ -102,7 +103,6 @@ def _dotted(path: str) -> str:
 
 
 def _package_root(folder: str) -> str:
-    """The folder that has to be on `sys.path` to import the modules of a folder."""
     folder = os.path.abspath(folder or ".")
     while os.path.isfile(os.path.join(folder, "__init__.py")):
         folder = os.path.dirname(folder)

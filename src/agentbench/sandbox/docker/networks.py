@@ -1,17 +1,65 @@
-"""Services on the localhost of their sandbox, as in Harbor's tasks without a public network.
-
-A small container, the holder, owns the network that they share with the sandbox. Services with
-networks of their own are outside of it: each has another network, which the holder joins while the
-sandbox may reach that service.
-"""
+"""The networks of containers: a public one, and one that services share with their sandbox."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from pydantic import JsonValue
+
 from agentbench.core.network import AllowedHosts, Network
-from agentbench.sandbox.docker.compose_schema import JsonTable
-from agentbench.sandbox.docker.container_options import NO_DNS, QUICK_DNS
+from agentbench.errors import SandboxError
+from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine, EngineProduct
+from agentbench.sandbox.ownership import KIND
+
+JsonTable = dict[str, JsonValue]
+
+QUICK_DNS = ("ndots:0", "timeout:1", "attempts:1")
+"""Options of containers without a public network: resolving a public name fails after a second."""
+
+NO_DNS = "192.0.2.1"  # a documentation address: no request leaves the engine's machine
+
+ENGINES_OWN = "bridge"
+"""The network that every engine has."""
+
+_NAME = "agentbench-public"
+_APART = {"com.docker.network.bridge.enable_icc": "false"}  # no traffic between its containers
+_MTU = "com.docker.network.driver.mtu"
+
+
+def public_network(engine: Engine) -> str:
+    """The name of the network; it is created the first time, and stays.
+
+    In Podman it is the engine's own network, where sandboxes reach each other.
+    """
+    if engine.facts.product is EngineProduct.PODMAN:
+        return ENGINES_OWN
+    if not _exists(engine):
+        options = {**packet_size(engine), **_APART}
+        try:
+            with engine.api("create a network for sandboxes") as api:
+                labels = {KIND: "network"}
+                api.create_network(_NAME, options=options, labels=labels, check_duplicate=True)
+        except SandboxError:
+            if not _exists(engine):  # no other process has created it meanwhile
+                raise
+    return _NAME
+
+
+def packet_size(engine: Engine) -> Mapping[str, str]:
+    """The engine's own packet size, as an option; a larger one would lose packets of downloads."""
+    with suppress(DockerNotFoundError), engine.api("look at the engine's own network") as api:
+        size = (api.inspect_network(ENGINES_OWN).get("Options") or {}).get(_MTU)
+        return {} if size is None else {_MTU: str(size)}
+    return {}
+
+
+def _exists(engine: Engine) -> bool:
+    with suppress(DockerNotFoundError), engine.api("look for a network") as api:
+        api.inspect_network(_NAME)
+        return True
+    return False
+
 
 HOLDER: Final = "agentbench-network"
 """The name of the holder's service in the project."""
@@ -33,13 +81,7 @@ class SharedNetwork:
     def add_to(
         self, document: Mapping[str, JsonTable], project: str, labels: Mapping[str, str]
     ) -> None:
-        """Change the services and networks of a compose file.
-
-        Args:
-            document: The tables `services` and `networks`.
-            project: The name of the project.
-            labels: The labels of everything in the project.
-        """
+        """Change the tables `services` and `networks` of a project's compose file."""
         services, networks = document["services"], document["networks"]
         networks[_OWN_NETWORK] = _internal(project, _OWN_NETWORK, labels)
         for name, service in services.items():

@@ -26,14 +26,7 @@ def command_for(tmp_path):
     return command_for_
 
 
-def test_the_reporters_are_two_folders_that_exist():
-    launcher, json_report = reporter_mounts()
-    assert (launcher.source / "agentbench_launch.py").is_file()
-    assert (launcher.source / "agentbench_reporter.py").is_file()
-    assert (json_report.source / "plugin.py").is_file()
-
-
-def test_every_choice_stands_in_the_command(command_for):
+def test_command_has_every_option(command_for):
     request = RunRequest(
         runner=runner_of(TestCommand(as_module=False, interpreter="python3", options=("-q", "-x"))),
         timeout=MINUTE,
@@ -62,7 +55,7 @@ def test_the_environment_is_the_same_for_every_run(command_for):
     assert env["PYTEST_ADDOPTS"] == env["PYTEST_PLUGINS"] == ""
 
 
-def test_a_module_run_and_a_collection_are_asked_for(command_for):
+def test_command_can_run_a_module_or_collect(command_for):
     argv = command_for(request_with(collect_only=True)).argv
     assert "--as-module" in argv[: argv.index("--")]
     assert argv[-2:] == ("--collect-only", "-q")
