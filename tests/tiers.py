@@ -95,7 +95,7 @@ SANDBOXED_FILES = frozenset(
         "sandbox/egress/test_proxied_sandbox.py",
         "attempt/stages/test_commands_before_tests.py",
         "report/test_failures_of_runs.py",
-        "audit/test_control_rules.py",
+        "audit/test_attempt_rules.py",
         "extensions/symbolic/differential/test_differential_audit.py",
         "extensions/symbolic/differential/test_search.py",
         "extensions/symbolic/differential/test_cases.py",
@@ -157,7 +157,6 @@ SANDBOXED_FILES = frozenset(
 LONG_FILES = frozenset(
     {
         "extensions/llm/test_llm_agent.py",
-        "audit/test_patch_rules.py",
         "cli/test_clean.py",
         "cli/tasks/test_import_hub.py",
         "cli/test_dry_run.py",

@@ -152,6 +152,6 @@ def edit_record(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
     (folder / "attempts" / "small" / "1" / "record.json").write_text(json.dumps(record))
 
 
-def told(seen: Iterable[RuleHit]) -> list[str]:
+def lines_of(seen: Iterable[RuleHit]) -> list[str]:
     """What a rule saw, one line each."""
     return [f"{one.severity.value} {one.where}: {one.what}" for one in seen]
