@@ -127,7 +127,7 @@ class Preset(Schema):
     rehearsal: Annotated[tuple[ScriptedReply, ...], Field(min_length=1)]
 
     def spoken(self, wires: Sequence[ApiFormat]) -> PresetApiFormat | None:
-        """The model's main API format if the client supports it, else the client's preferred one."""
+        """The model's main API format if the client supports it, else the client's own first."""
         # Other formats of a provider lack features: Anthropic's chat completions do not cache.
         able = [spoken for spoken in self.wires if spoken.wire in wires]
         return min(able, key=lambda spoken: spoken.wire is not wires[0], default=None)
