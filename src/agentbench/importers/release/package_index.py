@@ -57,7 +57,12 @@ def parse_requested_releases(words: Sequence[str]) -> RequestedReleases:
         raise InputError(
             f"package: expected a name on the index, as in `requests`, found {words[0]!r}"
         ) from None
-    versions = [_version(word) for word in words[1:]]
+    versions: list[Version] = []
+    for word in words[1:]:
+        try:
+            versions.append(Version(word))
+        except InvalidVersion:
+            raise InputError(f"version: expected one as in `1.2.3`, found {word!r}") from None
     old, new = versions[0] if len(versions) == 2 else None, versions[-1] if versions else None
     if old is not None and new is not None and old >= new:
         raise InputError(f"version: expected the older one first, found {old} and {new}")
@@ -72,7 +77,14 @@ def read_requested_releases(path: Path) -> tuple[list[RequestedReleases], list[R
     """
     requested: dict[RequestedReleases, None] = {}
     refused = []
-    for number, line in enumerate(_text(path).splitlines(), 1):
+    try:
+        is_large = path.stat().st_size > _MAX_BYTES
+        text = "" if is_large else path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read as UTF-8 text: {error}") from None
+    if is_large:
+        raise InputError(f"{path}: expected a list of packages, found {_MAX_BYTES} bytes or more")
+    for number, line in enumerate(text.splitlines(), 1):
         words = line.partition("#")[0].split()
         if not words:
             continue
@@ -87,24 +99,6 @@ def read_requested_releases(path: Path) -> tuple[list[RequestedReleases], list[R
     if not requested and not refused:
         raise InputError(f"{path}: {_EXPECTED} on each line, found none")
     return list(requested), refused
-
-
-def _text(path: Path) -> str:
-    try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise InputError(
-                f"{path}: expected a list of packages, found {_MAX_BYTES} bytes or more"
-            )
-        return path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read as UTF-8 text: {error}") from None
-
-
-def _version(word: str) -> Version:
-    try:
-        return Version(word)
-    except InvalidVersion:
-        raise InputError(f"version: expected one as in `1.2.3`, found {word!r}") from None
 
 
 class PipSettings(Struct, frozen=True, kw_only=True):
@@ -135,7 +129,14 @@ def read_pip_settings() -> PipSettings:
 
 def parse_pip_settings(listed: Iterable[str]) -> PipSettings:
     """The settings in the output of `pip config list`."""
-    options = dict(_parse_line(line) for line in listed if "=" in line)
+    options: dict[str, str] = {}
+    for line in listed:
+        name, equals, value = line.partition("=")
+        if equals:
+            try:
+                options[name] = str(literal(value))
+            except (ValueError, SyntaxError):
+                options[name] = value
     more = _last_value(options, "extra-index-url") or ""
     return PipSettings(
         index=_last_value(options, "index-url"),
@@ -143,15 +144,6 @@ def parse_pip_settings(listed: Iterable[str]) -> PipSettings:
         certificates=_last_value(options, "cert"),
         proxy=_last_value(options, "proxy"),
     )
-
-
-def _parse_line(line: str) -> tuple[str, str]:
-    name, _, value = line.partition("=")
-    try:
-        read = literal(value)
-    except (ValueError, SyntaxError):
-        read = value
-    return name, str(read)
 
 
 def _last_value(options: Mapping[str, str], name: str) -> str | None:
@@ -231,9 +223,16 @@ class PackageIndex:
         target = folder / f"{release.package}-{release.version}{release.suffix}"
         name = release.file.filename
         with _index_errors(release.package):
+
+            def limited_progress(size: int | None) -> _DownloadLimit:
+                counter = _DownloadLimit()
+                if size is not None and size > _MAX_DOWNLOAD:
+                    counter.update(size)
+                return counter
+
             try:
                 self._clients[0].download_package(
-                    release.file, target, timeout=_INDEX_TIMEOUT_S, progress=_limited_progress
+                    release.file, target, timeout=_INDEX_TIMEOUT_S, progress=limited_progress
                 )
             except (
                 pypi_simple.DigestMismatchError,
@@ -278,13 +277,6 @@ class _DownloadLimit:
         self._bytes += increment
         if self._bytes > _MAX_DOWNLOAD:
             raise _TooLargeError(f"is larger than {_MAX_DOWNLOAD >> 20} MiB")
-
-
-def _limited_progress(size: int | None) -> _DownloadLimit:
-    counter = _DownloadLimit()
-    if size is not None and size > _MAX_DOWNLOAD:
-        counter.update(size)
-    return counter
 
 
 def _release(

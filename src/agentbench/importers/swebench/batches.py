@@ -85,7 +85,9 @@ class ImportedInstances(Struct, kw_only=True):
         parts = [f"{self.seen} of {counted(self.total, 'instance')}: {counts}"]
         run, left = self.seen - self.seen_before, self.total - self.seen
         if run > 0 and left > 0:
-            parts.append(f"about {_duration((now - self.started) / run * left)} left")
+            minutes = max(1, round((now - self.started) / run * left / 60))
+            hours = f"{minutes // 60} h {minutes % 60} min"
+            parts.append(f"about {hours if minutes >= 60 else f'{minutes} min'} left")
         if used_bytes is not None:
             parts.append(f"images and snapshots take {used_bytes / 1e9:.1f} GB")
         return "; ".join(parts)
@@ -102,11 +104,6 @@ class ImportedInstances(Struct, kw_only=True):
             "for which no base image is available"
             for (python, replaced), count in counts.items()
         ]
-
-
-def _duration(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{max(1, minutes)} min"
 
 
 class BatchImport:

@@ -96,7 +96,12 @@ def download_split(dataset: HubDataset) -> DownloadedSplit:
             name, repo_type=kind, revision=commit, allow_patterns=[_CARD, ".gitattributes"]
         )
         listed = hub.get_cached_repo_tree(name, repo_type=kind, revision=commit.resolved)
-        names = sorted(each.path for each in listed if _is_visible(each.path))
+        # Only relative paths without hidden files and `..`
+        names = sorted(
+            each.path
+            for each in listed
+            if not any(part[:1] in {".", "/"} for part in PurePosixPath(each.path).parts)
+        )
         splits = splits_of_card(Path(folder, _CARD), names) or splits_by_name(names)
         config, split = _select(dataset, splits)
         selected = splits[config][split]
@@ -109,11 +114,6 @@ def download_split(dataset: HubDataset) -> DownloadedSplit:
         split=split,
         files={each: Path(folder, each) for each in selected},
     )
-
-
-def _is_visible(name: str) -> bool:
-    """Whether a name is a relative path without hidden files and `..`."""
-    return not any(part[:1] in {".", "/"} for part in PurePosixPath(name).parts)
 
 
 def splits_of_card(card: Path, names: Sequence[str]) -> Splits:

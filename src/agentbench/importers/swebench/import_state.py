@@ -140,7 +140,10 @@ def open_states(out: Path, *, replace: bool) -> Iterator[ImportStates]:
             "--out"
         ) from None
     try:
-        _remove_unfinished_folders(out)
+        # The half-written tasks of killed imports
+        for scratch in out.glob(".new-*/"):
+            if not is_owned(scratch):
+                shutil.rmtree(scratch, ignore_errors=True)
         with storage_errors(folder):
             if replace and not (folder / _UNFINISHED).exists():
                 for state in folder.glob("*.json"):
@@ -150,13 +153,6 @@ def open_states(out: Path, *, replace: bool) -> Iterator[ImportStates]:
         (folder / _UNFINISHED).unlink(missing_ok=True)
     finally:
         lock.release()
-
-
-def _remove_unfinished_folders(out: Path) -> None:
-    """Remove the half-written tasks of killed imports."""
-    for scratch in out.glob(".new-*/"):
-        if not is_owned(scratch):
-            shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _digest_of(folder: Path) -> str:

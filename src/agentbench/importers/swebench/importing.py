@@ -267,7 +267,13 @@ class _InstanceImporter(Struct, frozen=True):
             what = f"{instance.language!r}; agentbench judges with pytest"
             raise _RejectedError("language", what)
         if runner_of(instance, self.choice.sources) is Runner.PYTEST:
-            _check_names_for_pytest(instance)
+            if instance.log_parser in _OTHER_RUNNERS:
+                what = f"{instance.log_parser} does not read logs of pytest"
+                raise _RejectedError("log_parser", what)
+            for name in instance.fail_to_pass:
+                if name_kind(name) in {NameKind.UNITTEST, NameKind.OTHER}:
+                    what = "is not a pytest test, and the instance's tests run under pytest"
+                    raise _RejectedError("FAIL_TO_PASS", f"{name[:80]!r} {what}")
         task_id = task_id_of(instance.instance_id)
         path = self.choice.out / task_id
         is_ours = state is not None and self.states.is_unchanged(task_id, state)
@@ -335,7 +341,13 @@ class _InstanceImporter(Struct, frozen=True):
     def _reversed_content(self, instance: SwebenchInstance) -> Iterator[conversion.TaskContent]:
         _checked_files("patch", instance.patch)
         url = clone_url(instance.repo, self.choice.repos)
-        mirror = self._mirror(url, instance.base_commit or _head_of(url))
+        commit = instance.base_commit
+        if commit is None:
+            answer = git("ls-remote", "--", url, "HEAD", cwd=Path.cwd(), isolated=is_local(url))
+            commit = answer.stdout.decode("utf-8", "replace").partition("\t")[0]
+            if not answer.ok or not commit:
+                raise _RejectedError("repo", f"cannot be cloned: {answer.error_message}")
+        mirror = self._mirror(url, commit)
         showing = {name.partition("::")[0] for name in instance.fail_to_pass}
         with (
             _rejecting("patch", git_history.PatchDoesNotApplyError),
@@ -351,26 +363,9 @@ class _InstanceImporter(Struct, frozen=True):
         return mirror
 
 
-def _check_names_for_pytest(instance: SwebenchInstance) -> None:
-    if instance.log_parser in _OTHER_RUNNERS:
-        raise _RejectedError("log_parser", f"{instance.log_parser} does not read logs of pytest")
-    for name in instance.fail_to_pass:
-        if name_kind(name) in {NameKind.UNITTEST, NameKind.OTHER}:
-            what = f"{name[:80]!r} is not a pytest test, and the instance's tests run under pytest"
-            raise _RejectedError("FAIL_TO_PASS", what)
-
-
 def _checked_files(name: str, patch: str) -> tuple[PurePosixPath, ...]:
     with _rejecting(name, conversion.UnsupportedPatchError):
         return conversion.patched_files(patch_bytes(patch))
-
-
-def _head_of(url: str) -> str:
-    answer = git("ls-remote", "--", url, "HEAD", cwd=Path.cwd(), isolated=is_local(url))
-    commit = answer.stdout.decode("utf-8", "replace").partition("\t")[0]
-    if not answer.ok or not commit:
-        raise _RejectedError("repo", f"cannot be cloned: {answer.error_message}")
-    return commit
 
 
 class InstanceEnvironmentFinder(Struct, frozen=True):
