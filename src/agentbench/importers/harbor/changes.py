@@ -8,7 +8,7 @@ from agentbench.importers.task_folders import ConvertedTask
 from agentbench.sandbox.interface import ImageSettings
 from agentbench.tasks.loading import TASK_FILE
 from agentbench.tasks.steps import INSTRUCTION_FILE
-from agentbench.tasks.task_file import TaskFile, parse_task_file
+from agentbench.tasks.task_file import parse_task_file
 from agentbench.tasks.users import AGENT_USER
 from agentbench.tasks.writing import task_toml
 
@@ -31,24 +31,19 @@ def changes_since_import(folder: Path, originals: Path) -> Iterator[str]:
         yield "its files of Harbor were changed since the import, and cannot be imported again"
         return
     new = converted.new
-    tables = own.model_dump(), _read_back(new.table).model_dump()
+    # As a reader of the written file gets it
+    imported = parse_task_file(task_toml(new.table), name=TASK_FILE)
+    tables = own.model_dump(), imported.model_dump()
     changed = sorted(key for key, value in tables[0].items() if value != tables[1][key])
     texts = {name: text.decode() for name, text in new.files.items()}
     if not new.table.steps:
         texts[INSTRUCTION_FILE] = new.instruction.rstrip("\n") + "\n"
     names = [f"{TASK_FILE} ({', '.join(changed)})"] if changed else []
-    names += sorted(name for name, text in texts.items() if _text_of(folder / name) != text)
+    for name, text in sorted(texts.items()):
+        try:
+            is_equal = (folder / name).read_bytes().decode() == text
+        except (OSError, UnicodeDecodeError):
+            is_equal = False
+        names += [] if is_equal else [name]
     if names:
         yield f"changed since its import, and exported as it was: {', '.join(names)}"
-
-
-def _read_back(table: TaskFile) -> TaskFile:
-    """The table as a reader of the written file gets it."""
-    return parse_task_file(task_toml(table), name=TASK_FILE)
-
-
-def _text_of(file: Path) -> str | None:
-    try:
-        return file.read_bytes().decode()
-    except (OSError, UnicodeDecodeError):
-        return None

@@ -200,8 +200,17 @@ def _script_files(task: Task) -> _Files:
     found: _Files = {}
     for phase, folder in _phases(task):
         tests = {path: f for each in phase.script_folders for path, f in script_files(each).items()}
-        solution = _solution_files(task, phase.problem.step)
-        own = {VERIFIER_FOLDER: tests | _judging_script(phase, tests), SOLUTION_FOLDER: solution}
+        # A script for a command that is not Harbor's own one
+        verifier = phase.answer_key.verifier
+        assert verifier is not None  # or pytest judges
+        place = verifier.workdir if verifier.is_shared else None
+        tests |= _wrapper("test.sh", VERIFIER_FOLDER, verifier.command, tests, place)
+        script, solution = task.scripted_solution, dict[PurePosixPath, FileContent]()
+        if script is not None:
+            step = phase.problem.step or ""
+            solution |= script_files(script.step_folders.get(step, script.folder))
+            solution |= _wrapper("solve.sh", SOLUTION_FOLDER, script.command, solution, None)
+        own = {VERIFIER_FOLDER: tests, SOLUTION_FOLDER: solution}
         for name, content in own.items():
             if any(path.name == IGNORE_FILE for path in content):
                 raise NotExpressibleError(f"{name}/: has a {IGNORE_FILE}, which Harbor obeys")
@@ -211,22 +220,6 @@ def _script_files(task: Task) -> _Files:
             steps = script_files(step_folder(task.folder, phase.problem.step) / WORKDIR_FOLDER)
             found |= {folder / WORKDIR_FOLDER / path: file for path, file in steps.items()}
     return found | ({} if task.steps else _patch_files(task))
-
-
-def _judging_script(task: Task, tests: Mapping[PurePosixPath, FileContent]) -> _Files:
-    """The script that runs the verifier's command, unless that is Harbor's own."""
-    verifier = task.answer_key.verifier
-    assert verifier is not None  # or pytest judges
-    place = verifier.workdir if verifier.is_shared else None
-    return _wrapper("test.sh", VERIFIER_FOLDER, verifier.command, tests, place)
-
-
-def _solution_files(task: Task, step: str | None) -> _Files:
-    solution = task.scripted_solution
-    if solution is None:
-        return {}
-    own = script_files(solution.step_folders.get(step or "", solution.folder))
-    return {**own, **_wrapper("solve.sh", SOLUTION_FOLDER, solution.command, own, None)}
 
 
 def _wrapper(

@@ -127,7 +127,11 @@ def _convert(
     instructions: Mapping[str, str],
     find_image: FindImage,
 ) -> ConvertedTask:
-    task_id = _id_of(folder, form)
+    name = form.task.name.rpartition("/")[2] if form.task is not None else folder.resolve().name
+    task_id = TaskId(re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._"))
+    if not is_task_id(task_id):
+        what = f"{name[:80]!r} gives no id of [a-z0-9._-]+"
+        raise UnsupportedTaskError(what=what, field="task.name")
     image, assumed = _image(form, main_of(folder), find_image)
     table = convert_task_file(folder, form, task_id, image)
     shared = SHARED_FOLDERS if form.steps else SHARED_FOLDERS[:-1]
@@ -193,16 +197,6 @@ def _notes(
     for where, env in _environments(form):
         for key, variable in split_env(env)[1].items():
             yield f"{where}.{key} is this machine's {variable} only with --allow-env {variable}"
-
-
-def _id_of(folder: Path, form: HarborTaskFile) -> TaskId:
-    name = form.task.name.rpartition("/")[2] if form.task is not None else folder.resolve().name
-    found = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")
-    if not is_task_id(found):
-        raise UnsupportedTaskError(
-            what=f"{name[:80]!r} gives no id of [a-z0-9._-]+", field="task.name"
-        )
-    return TaskId(found)
 
 
 def _image(
@@ -274,25 +268,18 @@ def _unsupported_in_environment(
 def unused_keys(form: HarborTaskFile) -> Iterator[str]:
     """Keys without a meaning here; the task's folder holds the original file."""
     is_separate = any(phase.verifier.is_separate for phase in form.phases)
-    unused_values: Mapping[str, object] = {
+    unused_values: dict[str, object] = {
         "environment.build_timeout_sec": form.environment.build_timeout_sec,
         "environment.gpu_types": form.environment.gpu_types,
         "source": form.source,
         "multi_step_reward_strategy": form.multi_step_reward_strategy and not form.steps,
         "artifacts": form.artifacts and not is_separate,
-        **_unused_verifier_keys(form.verifier.environment),
     }
+    if form.verifier.environment is not None:
+        used = {"docker_image", "env", "os", "network_mode", "allowed_hosts", "allow_internet"}
+        used |= {"workdir", "cpus", "memory_mb"}
+        unused = HarborEnvironmentTable.model_fields.keys() - used
+        given = sorted(form.verifier.environment.model_fields_set & unused)
+        unused_values |= {f"verifier.environment.{key}": True for key in given}
     yield from (key for key, value in unused_values.items() if value)
     yield from unknown_keys(form)
-
-
-def _unused_verifier_keys(environment: HarborEnvironmentTable | None) -> dict[str, object]:
-    if environment is None:
-        return {}
-    used = {"docker_image", "env", "os", "network_mode", "allowed_hosts", "allow_internet"}
-    used |= {"workdir", "cpus", "memory_mb"}
-    return {
-        f"verifier.environment.{key}": True
-        for key in sorted(environment.model_fields_set - used)
-        if key in HarborEnvironmentTable.model_fields
-    }
