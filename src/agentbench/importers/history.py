@@ -30,9 +30,11 @@ _LONGEST_NAME = 80
 _TRAILER = re.compile(r"^[A-Z][A-Za-z-]+(-by|-to|-on)?: .*[@<].*$|^(Change-Id|PiperOrigin-RevId): ")
 _NUMBER = re.compile(r"\s*\(#\d+\)\s*$")
 _LONGEST_TITLE = 200
-_MIN_LINE = 12  # characters; messages often contain shorter lines of a patch, such as `else:`
+# Characters; messages often contain shorter lines of a patch, such as `else:`
+_MIN_LINE = 12
 MINING_LOG = "mined.jsonl"
-_BATCH = 8  # candidates that are validated together; an interruption loses one batch
+# Candidates that are validated together; an interruption loses one batch.
+_BATCH = 8
 _CANDIDATES = ".candidates"
 
 
@@ -199,7 +201,8 @@ class MiningLog:
                 entry = MinedCommit.model_validate_json(line)
             except ValidationError as error:
                 if not line.endswith(b"}"):
-                    continue  # the last line of a killed process
+                    # The last line of a killed process.
+                    continue
                 raise InputError(
                     f"{self._path}:{number}: is not a line of `tasks mine` ({error.error_count()} "
                     "faults); remove the file to start again"

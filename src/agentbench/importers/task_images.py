@@ -150,7 +150,8 @@ class TaskImages:
             loaded = load_task(folder, mirrors=self._mirrors)
             task = with_image(loaded, self._provider, self._mirrors)
         except (InputError, GitCloneError):
-            return None  # validation names its faults
+            # Validation names its faults.
+            return None
         except UnavailableError as error:
             return one_line(str(error), limit=_MAX_REASON)
         environment = task.environment

@@ -33,8 +33,10 @@ UPLOAD_FOLDER = "image"
 DEFAULT_WORKDIR = PurePosixPath("/app")
 """The working folder of most Harbor tasks."""
 
-_ALWAYS_COLLECTED = "/logs/artifacts"  # that Harbor always copies from the agent to the verifier
-_ALMOST_ONE = 0.999  # to be exceeded: Harbor counts a reward of 1 as a pass
+# That Harbor always copies from the agent to the verifier.
+_ALWAYS_COLLECTED = "/logs/artifacts"
+# To be exceeded: Harbor counts a reward of 1 as a pass.
+_ALMOST_ONE = 0.999
 _MAX_TITLE_LENGTH = 200  # characters
 _METADATA_TAGS = ("difficulty", "category")  # the keys of metadata that become tags
 

@@ -27,7 +27,8 @@ _TOOLS = (
     "--no-install-recommends ca-certificates git && rm -rf /var/lib/apt/lists/*; }"
 )
 _PYTEST = "python -m pytest --version || python -m pip install pytest"
-_WITHOUT_HISTORY = shutil.ignore_patterns(".git")  # it shows the fix; runs leave it out, too
+# It shows the fix; runs leave it out, too.
+_WITHOUT_HISTORY = shutil.ignore_patterns(".git")
 _ACCOUNT = (
     "grep -q '^[^:]*:[^:]*:{id}:' /etc/passwd || useradd --uid {id} --create-home agentbench "
     "|| adduser -D -u {id} agentbench"

@@ -29,17 +29,14 @@ def _walk(folder: Path, rules: Sequence[_Rules], *, used: bool) -> Iterator[tupl
         rules = (*rules, (folder, GitIgnoreSpec.from_lines(lines)))
     for path in sorted(folder.iterdir()):
         is_folder = path.is_dir() and not path.is_symlink()
-        is_used = used and path.name != IGNORE_FILE and not _is_ignored(path, rules)
+        ignored = False
+        for base, spec in rules:
+            name = path.relative_to(base).as_posix() + ("/" if path.is_dir() else "")
+            found = spec.check_file(name).include
+            # A later rule has priority, also one that includes a file again.
+            ignored = ignored if found is None else found
+        is_used = used and not ignored and path.name != IGNORE_FILE
         if is_folder:
             yield from _walk(path, rules, used=is_used)
         else:
             yield path, is_used
-
-
-def _is_ignored(path: Path, rules: Sequence[_Rules]) -> bool:
-    ignored = False
-    for folder, spec in rules:
-        name = path.relative_to(folder).as_posix() + ("/" if path.is_dir() else "")
-        found = spec.check_file(name).include
-        ignored = ignored if found is None else found
-    return ignored

@@ -145,7 +145,8 @@ def _convert(
     apart = {*shared, *task_folders.IGNORED_NAMES}
     others = [path for path in sorted(folder.iterdir()) if path.name not in apart]
     originals = {f"{ORIGINALS_FOLDER}/{path.name}": path for path in others}
-    if form.steps:  # the step itself has the instruction without its canary
+    # The step itself has the instruction without its canary.
+    if form.steps:
         originals |= {f"{ORIGINALS_FOLDER}/{name}": folder / name for name in instructions}
     new = NewTask(
         id=task_id,

@@ -166,7 +166,8 @@ class HarborTaskFile(_HarborTable):
         is_separate = own.is_separate if own.environment_mode or own.environment else None
         verifier = common.model_copy(
             update={
-                "timeout_sec": own.timeout_sec,  # that of all steps is not used, as in Harbor
+                # That of all steps is not used, as in Harbor.
+                "timeout_sec": own.timeout_sec,
                 "env": {**common.env, **own.env},
                 "user": common.user if own.user is None else own.user,
                 "environment_mode": "separate"

@@ -1,8 +1,4 @@
-"""The package index: requested releases of a package, and their source distributions.
-
-It is read through the simple API and not by `pip download`, which builds a source distribution's
-metadata and so runs foreign code on this machine. The addresses are those that pip uses.
-"""
+"""The package index: requested releases of a package, and their source distributions."""
 
 import subprocess
 import sys
@@ -101,6 +97,8 @@ def read_requested_releases(path: Path) -> tuple[list[RequestedReleases], list[R
     return list(requested), refused
 
 
+# The index is read through the simple API and not by `pip download`, which builds a source
+# distribution's metadata and so runs foreign code on this machine.
 class PipSettings(Struct, frozen=True, kw_only=True):
     """The part of pip's configuration that a download needs."""
 

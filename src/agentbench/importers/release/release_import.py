@@ -27,7 +27,8 @@ from agentbench.validation.task_validation import (
 )
 
 RELEASE_LOG: Final = "releases.jsonl"
-_BATCH = 4  # tasks that are validated together; an interruption loses one batch
+# Tasks that are validated together; an interruption loses one batch.
+_BATCH = 4
 _CANDIDATES = ".candidates"
 
 

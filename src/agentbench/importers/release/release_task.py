@@ -46,10 +46,12 @@ _MAX_HEADING_LENGTH = 120
 MAX_CHANGELOG: Final = 12_000
 """The most characters of a changelog; some projects release once in years."""
 _MOST_NAMES = 40
-_MIN_LINE = 12  # characters; texts often contain shorter lines of a patch
+# Characters; texts often contain shorter lines of a patch.
+_MIN_LINE = 12
 _FENCE = re.compile(r"^\s*(```|~~~)")
 RELEASE_TAG = "release"
-_MAX_SUITE_SECONDS = 60.0  # seconds; each attempt runs the tests up to four times
+# Seconds; each attempt runs the tests up to four times.
+_MAX_SUITE_SECONDS = 60.0
 _DEFINED = re.compile(r"(?:[+ ]|@@ .* @@)\s*(?:async )?def (?P<name>test\w*)")
 _MAX_PATCH = 4 << 20
 _COMPILING = frozenset(
@@ -91,7 +93,8 @@ def _sections(tree: Path, name: str) -> Iterator[ChangelogSection]:
     lines = path.read_bytes().decode("utf-8-sig", "replace").splitlines()
     heads = [(at, version) for at in range(len(lines)) if (version := _heading_version(lines, at))]
     ends = [*(at for at, _ in heads[1:]), len(lines)]
-    for (at, version), end in zip(heads, ends, strict=False):  # without a heading, one end is left
+    # Without a heading, one end is left.
+    for (at, version), end in zip(heads, ends, strict=False):
         body = [line for line in lines[at + 1 : end] if not _UNDERLINE.fullmatch(line)]
         yield ChangelogSection(file=name, version=version, text="\n".join(body).strip("\n"))
 
@@ -261,7 +264,8 @@ def unpack_releases(pair: PackageReleases, index: PackageIndex, scratch: Path) -
     )
     sections = sections_between(new, pair.old.version, pair.new.version)
     for name in {section.file for section in sections}:
-        sdist.restore_file(old / name, new / name)  # the instruction quotes it
+        # The instruction quotes it.
+        sdist.restore_file(old / name, new / name)
     fix = fix_between(old, new, scratch)
     return UnpackedReleases(old=old, new=new, fix=fix, sections=without_code(sections, fix))
 

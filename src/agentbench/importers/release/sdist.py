@@ -133,7 +133,8 @@ def _is_generated_or_configuration(name: PurePosixPath, before: Path, after: Pat
     if not _VERSION_FILE.fullmatch(name.name):
         return False
     if name.suffix == ".py" and not before.is_file():
-        return False  # new code imports it, and the older set-up does not create it
+        # New code imports it, and the older set-up does not create it.
+        return False
     file = after if after.is_file() else before
     return name.suffix != ".py" or _GENERATED.search(file.read_bytes()[:2_000]) is not None
 

@@ -35,7 +35,8 @@ DATING_PIP: Final = "26.0.1"
 """A pip that can ignore files by the date of their upload; older ones ignore the date silently."""
 
 _SETUP_SECONDS = 1800.0
-_TEST_SECONDS = 1800.0  # the limit of SWE-bench's own harness
+# The limit of SWE-bench's own harness.
+_TEST_SECONDS = 1800.0
 _USER = "1000:1000"
 _PIP = "python -m pip install"
 # The pip of that time put the project's folder on sys.path, and some tests expect it there.

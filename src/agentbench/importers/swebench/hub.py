@@ -128,7 +128,8 @@ def splits_of_card(card: Path, names: Sequence[str]) -> Splits:
 
     try:
         header: object = metadata_load(card) if card.is_file() else None
-    except (yaml.YAMLError, ValueError):  # the card is broken; the names of the files decide
+    # The card is broken; the names of the files decide.
+    except (yaml.YAMLError, ValueError):
         return {}
     configs = header.get("configs") if isinstance(header, dict) else None
     found: dict[str, dict[str, Sequence[str]]] = {}
@@ -181,19 +182,12 @@ def splits_by_name(names: Iterable[str]) -> Splits:
             split = folders.pop()
         config = "/".join(folders) or _DEFAULT_CONFIG
         found.setdefault(config, {}).setdefault(split, []).append(name)
-    return {
-        config: {split: _of_one_format(files) for split, files in splits.items()}
-        for config, splits in found.items()
-    }
-
-
-def _of_one_format(names: Sequence[str]) -> list[str]:
-    """The files of the first format that has any: other formats hold the same rows."""
-    return next(
-        found
-        for suffix in ROW_SUFFIXES
-        if (found := [name for name in names if name.lower().endswith(suffix)])
-    )
+    for splits in found.values():
+        for split, files in splits.items():
+            # Files of other formats hold the same rows.
+            by_format = ([f for f in files if f.lower().endswith(end)] for end in ROW_SUFFIXES)
+            splits[split] = next(filter(None, by_format))
+    return found
 
 
 def _select(dataset: HubDataset, splits: Splits) -> tuple[str, str]:

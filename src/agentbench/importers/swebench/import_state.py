@@ -27,7 +27,8 @@ from agentbench.validation.task_validation import read_proof
 
 _FOLDER, _LOCK, _UNFINISHED = ".import", "lock", "unfinished"
 _LOCK_SECONDS = 0.2
-_FORMAT = 1  # increment it if older states must not be used
+# Increment it if older states must not be used.
+_FORMAT = 1
 
 
 class ImportStep(StrEnum):

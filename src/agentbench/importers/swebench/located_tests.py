@@ -125,15 +125,13 @@ def write_located_tests(
 
 
 def _files_to_run(task: Task, origin: SwebenchOrigin, mirrors: Mirrors) -> tuple[str, ...]:
-    """The files of the test patch and of the listed tests, as far as they exist.
-
-    Pytest would run nothing at all if one of them did not exist.
-    """
+    # Pytest would run nothing at all if one file did not exist.
     try:
         mirror = mirrors.of(task.source)
         hidden = apply_patch_to_commit(task.answer_key.tests_patch, mirror)
     except (GitCloneError, PatchDoesNotApplyError):
-        return origin.test_files  # the run ends in the same error, with its evidence
+        # The run ends in the same error, with its evidence.
+        return origin.test_files
     removed = {path for path, file in hidden.items() if file is None}
     existing = {str(path) for path in (tracked_files(mirror) | hidden.keys()) - removed}
     files = dict.fromkeys(origin.test_files)
@@ -143,20 +141,16 @@ def _files_to_run(task: Task, origin: SwebenchOrigin, mirrors: Mirrors) -> tuple
         if name_kind(name) is NameKind.UNITTEST
     )
     for dotted in classes:
-        files.update(dict.fromkeys(_files_of_class(dotted, existing)))
+        # A name like `tests.test_b.Case`, whose module may begin in a folder
+        parts = dotted.split(".")
+        for length in range(len(parts) - 1, 0, -1):
+            end = f"{'/'.join(parts[:length])}.py"
+            found = [file for file in existing if file == end or file.endswith(f"/{end}")]
+            if found:
+                files.update(dict.fromkeys(sorted(found)))
+                break
     files.update(dict.fromkeys(name.partition("::")[0] for name in origin.names if "::" in name))
     return tuple(file for file in files if file in existing)
-
-
-def _files_of_class(dotted: str, existing: Iterable[str]) -> list[str]:
-    """The files of a name like `tests.test_b.Case`; its module may begin in a folder."""
-    parts = dotted.split(".")
-    for length in range(len(parts) - 1, 0, -1):
-        end = f"{'/'.join(parts[:length])}.py"
-        found = [file for file in existing if file == end or file.endswith(f"/{end}")]
-        if found:
-            return sorted(found)
-    return []
 
 
 def _write_lists(
@@ -284,7 +278,8 @@ def locate_tests(
         meant = matching(name, after)
         kept[name] = tuple(each for each in meant if after[each] not in FAILING_OUTCOMES)
         if not final and name in whole:
-            kept[name] = (NodeId(name),)  # a test without an outcome may be a good one
+            # A test without an outcome may be a good one.
+            kept[name] = (NodeId(name),)
         elif not kept[name] and (named or name_kind(name) is not NameKind.OTHER):
             is_lost = name.partition("::")[0] in uncollected
             absent = _NOT_COLLECTED if is_lost else _NOT_RUN

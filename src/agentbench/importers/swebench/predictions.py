@@ -11,7 +11,8 @@ from agentbench.errors import InputError
 from agentbench.importers.swebench.report import ReportedInstance
 from agentbench.runs.store.store import RunStore
 
-_PATCH_FILE = "patch.diff"  # the record's own name could lead out of the folder
+# The record's own name could lead out of the folder.
+_PATCH_FILE = "patch.diff"
 
 
 def predictions_of(

@@ -132,7 +132,8 @@ def run_report(instances: Sequence[ReportedInstance]) -> SwebenchRunReport:
     }
     lists = {f"{name}_ids": tuple(members) for name, members in groups.items()}
     counts = {f"{name}_instances": len(members) for name, members in groups.items()}
-    del counts["incomplete_instances"]  # SWE-bench has no such key
+    # SWE-bench has no such key.
+    del counts["incomplete_instances"]
     return SwebenchRunReport.model_validate(
         {
             "total_instances": len(instances),
