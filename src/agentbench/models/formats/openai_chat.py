@@ -163,7 +163,8 @@ class _StreamedAnswer:
             call = self.calls[position]
             arguments = interface.arguments_text(function.get("arguments"))
             if call.arguments and isinstance(function.get("arguments"), dict):
-                arguments = ""  # the same object in each event of a call
+                # The same object in each event of a call.
+                arguments = ""
             extra = {key: value for key, value in part.items() if key not in _CALL_FIELDS}
             self.calls[position] = replace(
                 call,
@@ -228,7 +229,20 @@ def openai_chat_client(endpoint: ModelEndpoint) -> talk.ModelClient:
         return client.chat.completions.create(
             model=endpoint.model,
             messages=cast("Any", list(_request_messages_of(conversation))),
-            tools=cast("Any", [_tool_definition(tool) for tool in tools]),
+            tools=cast(
+                "Any",
+                [
+                    {
+                        "type": "function",
+                        "function": {
+                            "name": tool.name,
+                            "description": tool.description,
+                            "parameters": tool.schema,
+                        },
+                    }
+                    for tool in tools
+                ],
+            ),
             stream=True,
             timeout=timeout_s,
         )
@@ -238,18 +252,20 @@ def openai_chat_client(endpoint: ModelEndpoint) -> talk.ModelClient:
     )
 
 
-def _tool_definition(tool: talk.ToolSpec) -> JsonObject:
-    function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
-    return {"type": "function", "function": function}
-
-
 def _request_messages_of(conversation: talk.Conversation) -> Iterator[JsonObject]:
     yield {"role": "system", "content": conversation.system}
     yield {"role": "user", "content": conversation.opening}
     for turn in conversation.turns:
         answer = turn.answer
         if answer.tool_calls:
-            calls = [_echoed_tool_call(call) for call in answer.tool_calls]
+            calls: list[JsonObject] = []
+            for call in answer.tool_calls:
+                # In a form that all servers accept back, even if the model wrote it wrong
+                arguments = call.arguments if json_object(call.arguments) is not None else "{}"
+                function = {"name": interface.sent_tool_name(call.name), "arguments": arguments}
+                calls.append(
+                    {"id": call.id, "type": "function", "function": function, **call.extra}
+                )
             message = {"role": "assistant", "content": answer.text or None, "tool_calls": calls}
             yield {**answer.extra, **message}
         elif answer.text:
@@ -258,10 +274,3 @@ def _request_messages_of(conversation: talk.Conversation) -> Iterator[JsonObject
             yield {"role": "tool", "tool_call_id": call.id, "content": reply.text}
         if turn.note:
             yield {"role": "user", "content": turn.note}
-
-
-def _echoed_tool_call(call: ModelToolCall) -> JsonObject:
-    """A call in a form that all servers accept back, even if the model wrote it wrong."""
-    arguments = call.arguments if json_object(call.arguments) is not None else "{}"
-    function = {"name": interface.sent_tool_name(call.name), "arguments": arguments}
-    return {"id": call.id, "type": "function", "function": function, **call.extra}

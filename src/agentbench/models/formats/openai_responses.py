@@ -17,7 +17,8 @@ class OpenAIResponsesFormat(interface.FormatAdapter):
     """The last event of a stream has the whole answer with its tokens."""
 
     api_format = ApiFormat.OPENAI_RESPONSES
-    quota_status = 400  # codex retries after any other status except 401
+    # Codex retries after any other status except 401.
+    quota_status = 400
 
     def tokens(self, payload: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
         """The tokens in `usage` of an answer, or of the answer in an event."""
@@ -90,14 +91,11 @@ def _message(item: JsonObject) -> Message | None:
         )
         return Message(speaker=Role.USER, results=(answer,))
     if kind.endswith("_call"):
-        return Message(speaker=Role.AGENT, calls=(_tool_call(item, kind),))
+        arguments = item.get("arguments") or item.get("input") or item.get("action")
+        call = ParsedToolCall(
+            id=text(item.get("call_id")) or text(item.get("id")),
+            name=text(item.get("name")) or kind.removesuffix("_call"),
+            arguments=interface.parse_arguments(arguments),
+        )
+        return Message(speaker=Role.AGENT, calls=(call,))
     return None
-
-
-def _tool_call(item: JsonObject, kind: str) -> ParsedToolCall:
-    arguments = item.get("arguments") or item.get("input") or item.get("action")
-    return ParsedToolCall(
-        id=text(item.get("call_id")) or text(item.get("id")),
-        name=text(item.get("name")) or kind.removesuffix("_call"),
-        arguments=interface.parse_arguments(arguments),
-    )

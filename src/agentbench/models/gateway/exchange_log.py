@@ -200,16 +200,13 @@ def read_exchanges(path: Path) -> Iterator[LoggedExchange]:
                 logged = LoggedExchange.model_validate_json(line)
             except ValidationError:
                 continue
-            requests[logged.line] = _full_request(logged, requests.get(logged.same_as or 0, {}))
+            base = requests.get(logged.same_as or 0, {})
+            fields = {key: base[key] for key in logged.same_fields if key in base}
+            name, rest = _turns_of(logged.request)
+            if logged.same_turns and name:
+                fields[name] = [*_turns_of(base)[1][: logged.same_turns], *rest]
+            requests[logged.line] = {**logged.request, **fields}
             yield logged.model_copy(update={"request": requests[logged.line]})
-
-
-def _full_request(logged: LoggedExchange, base: JsonObject) -> JsonObject:
-    fields = {key: base[key] for key in logged.same_fields if key in base}
-    name, rest = _turns_of(logged.request)
-    if logged.same_turns and name:
-        fields[name] = [*_turns_of(base)[1][: logged.same_turns], *rest]
-    return {**logged.request, **fields}
 
 
 def _turns_of(request: JsonObject) -> tuple[str, list[object]]:
