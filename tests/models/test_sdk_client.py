@@ -7,7 +7,12 @@ from threading import Thread
 import httpx2
 import pytest
 
+from agentbench.models.formats.registry import open_client
+from agentbench.models.interface import ModelErrorKind
 from agentbench.models.sdk_client import MAX_ANSWER_BYTES, EndpointTransport
+from tests.fakes.scripted_model import Cut, Fail, Hang, Reset, Say, ScriptedModel
+from tests.models.conftest import MODELS, answer_of, failure_of
+from tests.models.gateway.at_the_door import door_to
 
 HEAD = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
 CHUNK = b"10000\r\n%s\r\n" % (b"x" * 0x10000)
@@ -75,3 +80,55 @@ def test_an_answer_that_trickles_for_ever_is_cut_at_its_deadline(path):
         pytest.raises(httpx2.ReadTimeout, match="did not end in time"),
     ):
         read(transport, read=4 * 3600)
+
+
+@pytest.mark.parametrize("wire", MODELS)
+def test_no_key_and_no_proxy_of_the_environment_is_used(tmp_path, monkeypatch, wire):
+    with (
+        ScriptedModel([Say("hello")]) as scripted,
+        door_to(scripted, tmp_path / "log", model=MODELS[wire]) as door,
+    ):
+        for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+            monkeypatch.setenv(name, "sk-canary-of-the-environment")
+        for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "OPENAI_BASE_URL"):
+            monkeypatch.setenv(name, "http://127.0.0.1:1")
+        with open_client(door) as client:
+            assert answer_of(client).text == "hello"
+        (asked,) = scripted.asked
+    assert "canary-of-the-environment" not in str(asked.headers) + asked.raw.decode()
+    assert asked.stream
+    assert asked.wire is wire
+
+
+@pytest.mark.parametrize("wire", MODELS)
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (Fail(429), ModelErrorKind.RATE_LIMIT),
+        (Fail(529), ModelErrorKind.OVERLOADED),
+        (Fail(401), ModelErrorKind.AUTH),
+        (Fail(404), ModelErrorKind.UNKNOWN_MODEL),
+        (Fail(400, ModelErrorKind.CONTEXT_LENGTH), ModelErrorKind.CONTEXT_LENGTH),
+        (Fail(500, after_chunks=1), ModelErrorKind.SERVER_ERROR),
+        (Fail(529, after_chunks=1), ModelErrorKind.OVERLOADED),
+    ],
+    ids=str,
+)
+def test_each_failure_is_told_by_its_kind(clients, wire, answer, kind):
+    with clients(wire, [answer]) as (client, _):
+        error = failure_of(client)
+    assert error.failure.kind is kind
+
+
+@pytest.mark.parametrize("wire", MODELS)
+@pytest.mark.parametrize("answer", [Cut(), Reset(after_chunks=2), Reset()], ids=str)
+def test_a_connection_that_breaks_may_be_made_again(clients, wire, answer):
+    with clients(wire, [answer]) as (client, _):
+        assert failure_of(client).may_retry
+
+
+@pytest.mark.parametrize("wire", MODELS)
+@pytest.mark.parametrize("answer", [Hang(), Hang(after_chunks=3)], ids=str)
+def test_a_model_that_says_no_more_is_given_up_in_time(clients, wire, answer):
+    with clients(wire, [answer]) as (client, _):
+        assert failure_of(client, seconds=0.5).failure.kind is ModelErrorKind.TIMEOUT

@@ -2,7 +2,10 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from agentbench.tasks.fix_commit import FileKind, file_kind, has_tests
+from agentbench.tasks.fix_commit import FileKind, FixCommit, file_kind, has_tests, split_fix
+from agentbench.tasks.git_history import find_commit, mirror_of_head
+from tests.fakes.staging import mirrors
+from tests.tasks.origins import Origin
 
 
 @pytest.mark.parametrize(
@@ -51,3 +54,86 @@ def test_globs_take_the_place_of_what_is_usual():
 )
 def test_what_is_in_a_file_tells_whether_pytest_finds_tests(content, bears):
     assert has_tests(content) is bears
+
+
+def test_a_fix_is_divided_into_hidden_tests_and_the_rest(pocket, head):
+    fix = split_fix(head, find_commit(head, pocket.commits["fix"]))
+    assert isinstance(fix, FixCommit)
+    assert fix.base == pocket.commits["prose"]
+    assert fix.tests == (PurePosixPath("tests/test_hidden.py"),)
+    assert b"test_hidden.py" in fix.tests_patch
+    assert b"basket.py" not in fix.tests_patch
+    assert b"basket.py" in fix.solution_patch
+    assert b"CHANGES.md" in fix.solution_patch
+    assert b"test_hidden.py" not in fix.solution_patch
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("begin", "first commit"),
+        ("prose", "no Python source"),
+        ("layout", "only in comments, docstrings and layout"),
+        ("tests_only", "no Python source"),
+        ("source_only", "adds or changes no test"),
+    ],
+)
+def test_what_is_no_fix_is_told_why(pocket, head, name, why):
+    said = split_fix(head, find_commit(head, pocket.commits[name]))
+    assert isinstance(said, str)
+    assert why in said
+
+
+def test_globs_say_what_tests_are(pocket, head):
+    commit = find_commit(head, pocket.commits["fix"])
+    assert "no test" in str(split_fix(head, commit, tests=("checks/*",)))
+
+
+def test_a_deleted_test_is_none_that_could_run(tmp_path):
+    origin = Origin(tmp_path / "less")
+    origin.write("a.py", "A = 1\n")
+    origin.write("test_a.py", "def test_a():\n    pass\n")
+    origin.commit()
+    (origin.path / "test_a.py").unlink()
+    origin.write("a.py", "A = 2\n")
+    mirror, commit = seen(origin)
+    assert split_fix(mirror, commit) == "it adds or changes no test"
+
+
+def test_what_tests_use_is_none_itself(tmp_path):
+    origin = Origin(tmp_path / "used")
+    origin.write("a.py", "A = 1\n")
+    origin.write("tests/fakes.py", "def make():\n    pass\n")
+    origin.commit()
+    origin.write("a.py", "A = 2\n")
+    origin.write("tests/fakes.py", "def make():\n    return 1\n")
+    origin.write("tests/conftest.py", "def test_it():\n    return 1\n")
+    mirror, commit = seen(origin)
+    assert split_fix(mirror, commit) == "it adds or changes no test"
+
+
+def test_links_are_refused(tmp_path):
+    origin = Origin(tmp_path / "linked")
+    origin.write("a.py", "A = 1\n")
+    origin.commit()
+    origin.write("a.py", "A = 2\n")
+    origin.write("test_a.py", "def test_a():\n    pass\n")
+    (origin.path / "b.py").symlink_to("a.py")
+    mirror, commit = seen(origin)
+    assert split_fix(mirror, commit) == "it changes an entry that is not a plain file: b.py"
+
+
+def test_a_source_that_this_python_cannot_read_may_be_a_fix(tmp_path):
+    origin = Origin(tmp_path / "old")
+    origin.write("a.py", "print 'a'\n")
+    origin.commit()
+    origin.write("a.py", "print 'b'\n")
+    origin.write("test_a.py", "def test_a():\n    pass\n")
+    mirror, commit = seen(origin)
+    assert isinstance(split_fix(mirror, commit), FixCommit)
+
+
+def seen(origin):
+    commit = origin.commit()
+    mirror = mirror_of_head(origin.url, mirrors())
+    return mirror, find_commit(mirror, commit)

@@ -1,12 +1,32 @@
 import shutil
 import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from agentbench.runs.options import RunOptions
-from agentbench.validation.task_validation import ValidationSettings, read_proof, validate_folders
-from tests.e2e.small_task import BUGGY, HIDDEN, LISTED, SmallTask
-from tests.fakes.staging import local_provider
+from agentbench.scoring.evidence import Finding, NodeId, Severity
+from agentbench.tasks.loading import load_task
+from agentbench.tasks.problem import TaskId
+from agentbench.taxonomy import StageName
+from agentbench.validation.task_proof import TaskProof
+from agentbench.validation.task_validation import (
+    StoredProof,
+    ValidationResult,
+    ValidationSettings,
+    all_controls,
+    find_leaks,
+    invalid_reasons_text,
+    quarantine_flaky_tests,
+    read_proof,
+    result_lines,
+    validate_folders,
+    write_proof,
+)
+from tests.e2e.small_task import BUGGY, FIXED, HIDDEN, LISTED, SmallTask
+from tests.fakes.staging import local_provider, mirrors, small_task
+from tests.validation.test_mutation_results import strength_of
 
 CHANCE = """
 
@@ -172,3 +192,168 @@ def test_a_solution_that_fixes_nothing_is_the_reason_of_its_task_alone(write, on
 
 def test_no_folder_is_nothing_to_prove(options):
     assert prove([], options) == []
+
+
+PROOF = StoredProof(
+    agentbench_version="0",
+    task_digest="d",
+    proven_at=datetime(2026, 1, 1, tzinfo=UTC),
+    sandbox="docker",
+    repeat=3,
+    good=False,
+    reasons=("flaky: t.py::a",),
+    fail_to_pass=1,
+    controlled=(NodeId("t.py::b"),),
+    seconds={StageName.SETUP: 1.5},
+)
+
+
+def test_a_proof_reads_back_as_it_was_written(tmp_path):
+    write_proof(tmp_path, PROOF)
+    assert read_proof(tmp_path) == PROOF
+    assert [path.name for path in tmp_path.iterdir()] == ["proof.json"]
+
+
+def test_the_strength_of_the_tests_is_part_of_it(tmp_path):
+    kept = PROOF.model_copy(update={"strength": strength_of(killed=3, survived=1)})
+    write_proof(tmp_path, kept)
+    assert read_proof(tmp_path) == kept
+    assert read_proof(tmp_path).strength.percent == 75
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"\xff", b'{"schema_version": 2}'])
+def test_what_is_no_proof_is_none(tmp_path, text):
+    (tmp_path / "proof.json").write_bytes(text)
+    assert read_proof(tmp_path) is None
+
+
+def test_no_file_and_no_plain_file_are_none(tmp_path):
+    assert read_proof(tmp_path) is None
+    (tmp_path / "proof.json").mkdir()
+    assert read_proof(tmp_path) is None
+
+
+def test_a_proof_does_not_change_the_task_that_it_proves(tmp_path):
+    folder = SmallTask().write(tmp_path)
+    before = load_task(folder, mirrors=mirrors()).digest
+    write_proof(folder, PROOF)
+    assert load_task(folder, mirrors=mirrors()).digest == before
+    (folder / "repo" / "proof.json").write_text("{}")
+    assert load_task(folder, mirrors=mirrors()).digest != before
+
+
+def result_with(*reasons, **more):
+    return ValidationResult(folder=Path("x"), task_id=TaskId("x"), reasons=reasons, **more)
+
+
+def test_reasons_are_counted_by_their_kind_most_frequent_first():
+    tasks = [
+        result_with(),
+        result_with("flaky: tests/a.py::b (25%)", "flaky: tests/a.py::c (50%)"),
+        result_with("the reference solution ends in TESTS_FAILED: tests/a.py::b not passed"),
+        result_with("the reference solution ends in TESTS_FAILED: tests/z.py::y not run"),
+        result_with("out/a/task.toml: title: is missing"),
+        result_with("the reference solution makes no failing test pass (x; y)"),
+    ]
+    assert invalid_reasons_text(tasks) == (
+        "2 x the reference solution ends in TESTS_FAILED; 1 x flaky; 1 x its files are wrong; "
+        "1 x the reference solution makes no failing test pass"
+    )
+
+
+def test_where_all_are_good_there_is_no_reason():
+    assert invalid_reasons_text([result_with()]) == ""
+
+
+def test_many_kinds_are_not_all_named():
+    said = invalid_reasons_text([result_with(f"kind {letter}: x") for letter in "abcdefgh"])
+    assert said.endswith("1 x kind f; 2 other reasons")
+
+
+def with_controls(to_control, *, controlled, sealed, unsealed):
+    return result_with(
+        proof=TaskProof(
+            faults=(),
+            flaky=(),
+            runs=2,
+            controlled=controlled,
+            sealed=sealed,
+            unsealed=dict.fromkeys(unsealed, "line 5: it stays: `assert all(x)`"),
+            to_control=to_control,
+        )
+    )
+
+
+def test_a_test_that_is_not_sealed_is_a_warning_with_its_statement():
+    one = with_controls(3, controlled=("t", "u[1]"), sealed=("t",), unsealed=("u[1]", "u[2]"))
+    assert [*result_lines(one)] == ["warning: not sealed: u: line 5: it stays: `assert all(x)`"]
+    assert dict(one.controls) == {"sealed": 1, "blind": 1, "weak": 1}
+
+
+def test_tests_to_fix_are_added_up_over_tasks():
+    sealed = with_controls(1, controlled=("t",), sealed=("t",), unsealed=())
+    weak = with_controls(2, controlled=(), sealed=(), unsealed=("t", "u"))
+    failed = with_controls(4, controlled=(), sealed=(), unsealed=())  # before any control run
+    assert dict(all_controls([sealed, weak, failed])) == {"sealed": 1, "blind": 0, "weak": 2}
+
+
+def test_leaks_are_told_after_reasons():
+    leak = Finding(rule="few-tests", severity=Severity.WARNING, where="a", what="b")
+    assert list(result_lines(result_with("why", leaks=(leak,)))) == [
+        "why",
+        "warning: few-tests at a: b",
+    ]
+
+
+KEPT = "tests/test_basket.py::test_the_cheapest_is_found"
+
+
+@pytest.fixture
+def apart(tmp_path):
+    def apart(rates, **changes):
+        folder = SmallTask(**changes).write(tmp_path)
+        said = quarantine_flaky_tests(folder, load_task(folder, mirrors=mirrors()), rates)
+        load_task(folder, mirrors=mirrors())
+        return said, tomllib.loads((folder / "task.toml").read_text())["tests"]
+
+    return apart
+
+
+def test_flaky_tests_leave_the_lists_that_decide(apart):
+    rates = {LISTED[0]: 1 / 3, KEPT: 0.5}
+    said, tests = apart(rates, tests=f'pass_to_pass = ["{KEPT}"]')
+    assert said is None
+    assert tests["fail_to_pass"] == [LISTED[1]]
+    assert tests["pass_to_pass"] == []
+    assert tests["quarantined"] == [{"id": LISTED[0], "rate": 0.333}, {"id": KEPT, "rate": 0.5}]
+
+
+def test_what_passed_before_stays_what_decides(apart):
+    said, tests = apart({KEPT: 0.5})
+    assert said is None
+    assert tests["pass_to_pass"] == "baseline"
+    assert tests["quarantined"] == [{"id": KEPT, "rate": 0.5}]
+
+
+@pytest.mark.parametrize(
+    ("rates", "changes", "why"),
+    [
+        (dict.fromkeys(LISTED, 0.5), {}, "every test to fix is flaky"),
+        ({KEPT: 0.5}, {"fail_to_pass": ()}, "no test is listed"),
+    ],
+)
+def test_what_cannot_be_set_apart_is_told_and_nothing_is_written(apart, rates, changes, why):
+    said, tests = apart(rates, **changes)
+    assert why in said
+    assert "quarantined" not in tests
+
+
+def test_what_leaks_is_found_and_what_a_proof_knows_better_is_not_told(tmp_path):
+    files = {**SmallTask().files, "basket.py.orig": FIXED}
+    rules = {leak.rule for leak in find_leaks(small_task(tmp_path / "a", files=files), mirrors())}
+    assert "solution-in-base" in rules
+    assert "weak-control" not in rules
+
+
+def test_a_clean_task_leaks_nothing(tmp_path):
+    assert find_leaks(small_task(tmp_path / "a"), mirrors()) == ()

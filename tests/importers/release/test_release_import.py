@@ -1,8 +1,119 @@
+import pytest
+
+from agentbench.cli.tasks.validation import follow_runs
+from agentbench.errors import UnavailableError, UsageError
 from agentbench.importers.history import CandidateOutcome
-from agentbench.importers.release.release_import import ImportedPair
+from agentbench.importers.release.package_index import (
+    PackageIndex,
+    PipSettings,
+    parse_requested_releases,
+    read_pip_settings,
+)
+from agentbench.importers.release.release_import import (
+    RELEASE_LOG,
+    ImportedPair,
+    ReleaseImportSettings,
+    import_releases,
+)
+from agentbench.runs.options import RunOptions
+from agentbench.tasks.loading import load_task
+from agentbench.tasks.mirror import Mirrors
+from agentbench.validation.task_validation import ValidationSettings
+from tests.fakes.staging import local_provider
+from tests.importers.release.local_index import NEW, OLD
+from tests.needed import INDEX
 
 
 def test_a_pair_is_named_as_on_the_command_line():
     whole = ImportedPair(package="demo", old="1.0", new="1.1", fate=CandidateOutcome.KEPT)
     assert whole.pair == "demo 1.0 1.1"
     assert ImportedPair(package="demo", fate=CandidateOutcome.REJECTED).pair == "demo"
+
+
+QUIETLY = follow_runs(quiet=True, verbose=False)
+
+
+def gate(tmp_path, sandbox):
+    options = RunOptions(attempts=1, sandbox=sandbox, runs_dir=tmp_path / "runs", jobs=1)
+    return ValidationSettings(options=options, write_ids=True, record=True)
+
+
+def wanted(*lines):
+    return [parse_requested_releases(line.split()) for line in lines]
+
+
+def test_good_pairs_are_kept_and_each_other_one_has_its_reason(index, tmp_path):
+    index.add("unfixed", "1.0", OLD)
+    index.add("unfixed", "1.1", {**NEW, "demo.py": NEW["demo.py"].replace("-1", "-3")})
+    out = tmp_path / "tasks"
+    told = ReleaseImportSettings(index=index.client, out=out, gate=gate(tmp_path, local_provider()))
+    entries = import_releases(wanted("demo", "absent", "unfixed 1.0 1.1"), told, QUIETLY)
+    assert [entry.fate for entry in entries] == [
+        CandidateOutcome.KEPT,
+        CandidateOutcome.REJECTED,
+        CandidateOutcome.REJECTED,
+    ]
+    assert (entries[0].task, entries[0].fail_to_pass) == (str(out / "demo-1.1"), 1)
+    assert entries[1].reasons == ("package: the index has none of this name",)
+    assert entries[2].run
+    assert "makes no failing test pass" in entries[2].reasons[0]
+    assert sorted(p.name for p in out.iterdir()) == ["demo-1.1", RELEASE_LOG]
+    key = load_task(out / "demo-1.1", mirrors=Mirrors(tmp_path / "mirrors")).answer_key
+    assert key.fail_to_pass == ("test_demo.py::test_the_last_item_is_given",)
+    assert key.pass_to_pass == ("test_demo.py::test_version",)
+    lines = (out / RELEASE_LOG).read_text().splitlines()
+    assert sorted(map(str, entries)) == sorted(
+        str(ImportedPair.model_validate_json(line)) for line in lines
+    )
+
+
+def test_without_a_gate_tasks_are_written_and_none_is_run(index, tmp_path):
+    told = ReleaseImportSettings(index=index.client, out=tmp_path / "tasks", gate=None)
+    (entry,) = import_releases(wanted("demo"), told, QUIETLY)
+    assert entry.fate is CandidateOutcome.KEPT
+    assert (tmp_path / "tasks/demo-1.1/task.toml").is_file()
+
+
+def test_a_task_that_is_there_is_replaced_only_when_told_so(index, tmp_path):
+    out = tmp_path / "tasks"
+    there = out / "demo-1.1" / "mine"
+    there.mkdir(parents=True)
+    told = ReleaseImportSettings(index=index.client, out=out, gate=None)
+    (entry,) = import_releases(wanted("demo"), told, QUIETLY)
+    assert "already exists" in entry.reasons[0]
+    assert there.is_dir()
+    again = ReleaseImportSettings(index=index.client, out=out, gate=None, replace=True)
+    (entry,) = import_releases(wanted("demo"), again, QUIETLY)
+    assert entry.fate is CandidateOutcome.KEPT
+    assert not there.exists()
+
+
+def test_what_the_index_did_not_answer_is_not_decided(tmp_path):
+    with PackageIndex(PipSettings(index="http://127.0.0.1:9/")) as client:
+        told = ReleaseImportSettings(index=client, out=tmp_path / "tasks", gate=None)
+        (entry,) = import_releases(wanted("demo 1.0 1.1"), told, QUIETLY)
+    assert entry.fate is CandidateOutcome.UNDECIDED
+    assert (entry.old, entry.new) == ("1.0", "1.1")
+
+
+def test_a_folder_that_cannot_be_made_is_said(index, tmp_path):
+    (tmp_path / "file").write_text("")
+    told = ReleaseImportSettings(index=index.client, out=tmp_path / "file" / "tasks", gate=None)
+    with pytest.raises(UsageError, match="cannot be written"):
+        import_releases(wanted("demo"), told, QUIETLY)
+
+
+@pytest.mark.soak  # takes the same ways as a package of the local index
+@pytest.mark.docker
+def test_a_real_package_becomes_a_good_task_in_docker(tmp_path):
+    with PackageIndex(read_pip_settings()) as client:
+        try:
+            client.pair(parse_requested_releases(["termcolor"]))
+        except UnavailableError as error:
+            INDEX.refuse(str(error))
+        told = ReleaseImportSettings(
+            index=client, out=tmp_path / "tasks", gate=gate(tmp_path, "docker")
+        )
+        (entry,) = import_releases(wanted("termcolor 3.2.0 3.3.0"), told, QUIETLY)
+    assert entry.fate is CandidateOutcome.KEPT, entry.reasons
+    assert entry.fail_to_pass > 0

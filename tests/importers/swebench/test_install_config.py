@@ -8,7 +8,7 @@ from agentbench.importers.swebench.environments import (
 )
 from agentbench.importers.swebench.instance import parse_instance
 from agentbench.tasks.dataset_rows import DatasetRow
-from tests.importers.swebench.test_swebench_instance import WHOLE
+from tests.importers.swebench.test_instance import WHOLE
 
 FREEZE = """\
 attrs==25.1.0

@@ -1,15 +1,34 @@
 """What would have the provider go to the network; the forms are those of the providers' pages."""
 
+import gzip
 import json
+import os
+import re
+import socket
+from pathlib import Path
 
+import anthropic
+import openai
 import pytest
 
 from agentbench.models.gateway.endpoint_app import models_page, network_access_in
 from agentbench.models.gateway.http_server import parse_and_rewrite
+from agentbench.models.gateway.providers import ProviderAccess
 from agentbench.models.interface import ApiFormat, ModelErrorKind
 from agentbench.scoring.evidence import Severity
-from tests.fakes.scripted_model import Say, ScriptedModel, for_ever
-from tests.models.gateway.at_the_door import door_to, lines_of, plain_client, request_of
+from tests.fakes.scripted_model import Say, ScriptedModel, Tokens, for_ever
+from tests.models.gateway.at_the_door import (
+    SMALL,
+    USER,
+    anthropic_ai,
+    ask,
+    door_to,
+    endpoints_of,
+    lines_of,
+    open_ai,
+    plain_client,
+    request_of,
+)
 
 CHAT, RESPONSES = ApiFormat.OPENAI_CHAT, ApiFormat.OPENAI_RESPONSES
 MESSAGES, GEMINI = ApiFormat.ANTHROPIC_MESSAGES, ApiFormat.GEMINI_GENERATE
@@ -167,3 +186,260 @@ def test_it_may_be_asked_for_by_name() -> None:
 @pytest.mark.parametrize("path", ["/", "/v1/models/other", "/v1/model", "/v1/files", "/v1beta"])
 def test_anything_else_is_no_list_of_models(path: str) -> None:
     assert models_page(path, "m") is None
+
+
+DEAR = Tokens(input=1_000_000, output=0)  # 1.25 USD of gpt-5
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "llm.jsonl"
+
+
+def rules(door) -> list[tuple[str, Severity]]:
+    return [(finding.rule, finding.severity) for finding in door.traffic().findings]
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        {"authorization": "Bearer {}"},
+        {"authorization": "bearer {}"},
+        {"x-api-key": "{}"},
+        {"x-goog-api-key": "{}"},
+        {"api-key": "{}"},
+    ],
+)
+@pytest.mark.parametrize("wire", list(ApiFormat))
+def test_the_token_is_taken_wherever_clients_put_their_keys(log, wire, shown) -> None:
+    with ScriptedModel([Say("hi")]) as model, door_to(model, log) as door:
+        headers = {name: value.format(door.token) for name, value in shown.items()}
+        with plain_client(door, headers=headers) as client:
+            assert ask(client, wire).status_code == 200
+    assert door.token not in str(model.asked[0].headers)
+
+
+def test_the_token_is_taken_from_the_query(log) -> None:
+    with ScriptedModel([Say("hi")]) as model, door_to(model, log) as door:
+        path, body = request_of(ApiFormat.GEMINI_GENERATE)
+        with plain_client(door, headers={}) as client:
+            assert client.post(f"{path}?key={door.token}", json=body).status_code == 200
+    assert model.asked[0].query == ""
+
+
+@pytest.mark.parametrize("wrong", ["wrong", "-", "\xff"])
+def test_without_the_token_nothing_is_had_and_the_attempt_bears_a_finding(log, wrong) -> None:
+    with ScriptedModel([]) as model, door_to(model, log) as door:
+        headers = {"authorization": f"Bearer {wrong}".encode("latin-1")}
+        with plain_client(door, headers=headers) as client:
+            assert ask(client, ApiFormat.OPENAI_CHAT).json()["error"]["code"] == "invalid_api_key"
+            answer = ask(client, ApiFormat.ANTHROPIC_MESSAGES)
+            assert client.get("/v1/models").status_code == 401
+        assert (answer.status_code, answer.json()["type"]) == (401, "error")
+        assert rules(door) == [("gateway-token", Severity.WARNING)] * 3
+        assert door.traffic().errors == {}
+    assert model.requests == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/v1/embeddings"),
+        ("POST", "/v1/files"),
+        ("GET", "/v1/chat/completions"),
+        ("DELETE", "/v1/messages"),
+        ("POST", "/v1/messages/batches"),
+        ("POST", "/v1beta/models/m:embedContent"),
+        ("POST", "/v1beta/models/../../x:generateContent"),
+        ("POST", "/v1/chat/completions/../../files"),
+        ("GET", "/v1/models/another"),
+        ("PUT", "/"),
+    ],
+)
+def test_nothing_but_inference_is_passed_on(log, method, path) -> None:
+    with (
+        ScriptedModel([]) as model,
+        door_to(model, log) as door,
+        plain_client(door) as client,
+    ):
+        answer = client.request(method, path, json={"model": "gpt-5"})
+        assert answer.status_code == 403
+        assert answer.json()["error"]["message"].startswith("agentbench gateway")
+        assert rules(door) == [("gateway-path", Severity.WARNING)]
+    assert model.requests == []
+
+
+@pytest.mark.parametrize(
+    "line", [b"CONNECT example.org:443 HTTP/1.1", b"POST http://example.org/v1/files HTTP/1.1"]
+)
+def test_it_is_no_proxy(log, line) -> None:
+    with ScriptedModel([]) as model, door_to(model, log) as door:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(door.socket))
+            auth = f"authorization: Bearer {door.token}".encode()
+            client.sendall(line + b"\r\nhost: x\r\n" + auth + b"\r\ncontent-length: 0\r\n\r\n")
+            assert client.recv(4096).startswith(b"HTTP/1.1 403")
+        assert rules(door) == [("gateway-path", Severity.WARNING)]
+    assert model.requests == []
+
+
+def test_harmless_questions_are_answered_and_no_finding(log) -> None:
+    with (
+        ScriptedModel([]) as model,
+        door_to(model, log) as door,
+        plain_client(door) as client,
+        open_ai(door) as one,
+        anthropic_ai(door) as two,
+    ):
+        assert client.head("/").status_code == client.get("/").status_code == 200
+        assert [each.id for each in one.models.list()] == ["gpt-5"]
+        assert [each.id for each in two.models.list()] == ["gpt-5"]
+        assert client.get("/v1/models/gpt-5").json()["id"] == "gpt-5"
+        assert client.get("/v1beta/models").json()["models"][0]["name"] == "models/gpt-5"
+        upgrade = {"connection": "upgrade", "upgrade": "websocket"}
+        assert client.get("/v1/responses", headers=upgrade).status_code == 426
+        assert rules(door) == []
+        assert client.post("/api/event_logging/batch", json={}).status_code == 403
+        assert rules(door) == [("gateway-path", Severity.INFO)]
+    assert model.requests == []
+
+
+def test_a_wire_that_the_provider_does_not_speak_says_which_it_does(log) -> None:
+    with ScriptedModel([]) as model:
+        whole = endpoints_of(model.base_url, model.key).by_format
+        only = {ApiFormat.OPENAI_CHAT: whole[ApiFormat.OPENAI_CHAT]}
+        access = ProviderAccess(by_format=only, main=ApiFormat.OPENAI_CHAT)
+        with door_to(model, log, access=access) as door, anthropic_ai(door) as client:
+            assert door.api_formats == (ApiFormat.OPENAI_CHAT,)
+            with pytest.raises(anthropic.PermissionDeniedError, match="speaks openai-chat"):
+                client.messages.create(model="gpt-5", messages=[USER], max_tokens=9)
+
+
+def test_another_model_is_let_through_priced_as_such_and_told_once(log) -> None:
+    with (
+        ScriptedModel(for_ever(Say("hi", Tokens(1_000_000, 0)))) as model,
+        door_to(model, log) as door,
+        plain_client(door) as client,
+    ):
+        for _ in range(2):
+            assert ask(client, ApiFormat.OPENAI_CHAT, model="gpt-5-mini").status_code == 200
+        assert rules(door) == [("gateway-other-model", Severity.WARNING)]
+        assert door.traffic().usage.cost_usd == pytest.approx(0.5)
+        ask(client, ApiFormat.OPENAI_CHAT, model="nobody-knows")
+        assert door.traffic().usage.cost_usd is None
+        assert len(rules(door)) == 2
+
+
+@pytest.mark.parametrize("wire", list(ApiFormat))
+def test_a_spent_budget_ends_in_the_providers_own_words(log, wire) -> None:
+    with (
+        ScriptedModel(for_ever(Say("hi", DEAR))) as model,
+        door_to(model, log, budget_usd=2) as door,
+        plain_client(door) as client,
+    ):
+        statuses = [ask(client, wire).status_code for _ in range(3)]
+        last = ask(client, wire, stream=True)
+        facts = door.traffic()
+    assert statuses[:2] == [200, 200]
+    assert {*statuses[2:], last.status_code} <= {400, 403}
+    assert last.headers["x-should-retry"] == "false"
+    assert re.search("quota", last.text)
+    assert facts.over_budget
+    assert (facts.usage.requests, facts.usage.cost_usd) == (2, pytest.approx(2.5))
+    assert (facts.errors, facts.last_failure) == ({}, None)
+    assert len(model.asked) == 2
+
+
+def test_real_clients_do_not_try_a_spent_budget_again(log) -> None:
+    with (
+        ScriptedModel([]) as model,
+        door_to(model, log, budget_usd=0) as door,
+        open_ai(door, max_retries=5) as one,
+        anthropic_ai(door, max_retries=5) as two,
+    ):
+        with pytest.raises(openai.PermissionDeniedError) as first:
+            one.chat.completions.create(model="gpt-5", messages=[USER])
+        with pytest.raises(openai.BadRequestError) as second:
+            one.responses.create(model="gpt-5", input="hello")
+        with pytest.raises(anthropic.PermissionDeniedError, match="billing_error"):
+            two.messages.create(model="gpt-5", messages=[USER], max_tokens=9)
+    assert first.value.code == second.value.code == "insufficient_quota"
+    assert len(lines_of(log)) == 3
+    assert all("budget of 0 USD is spent" in line["message"] for line in lines_of(log))
+
+
+def test_without_a_price_a_budget_cannot_bind(log) -> None:
+    with (
+        ScriptedModel(for_ever(Say("hi", DEAR))) as model,
+        door_to(model, log, budget_usd=0.01, model="my-own") as door,
+        plain_client(door) as client,
+    ):
+        for _ in range(3):
+            assert ask(client, ApiFormat.OPENAI_CHAT, model="my-own").status_code == 200
+        facts = door.traffic()
+    assert (facts.usage.cost_usd, facts.usage.requests, facts.over_budget) == (None, 3, False)
+
+
+def test_a_body_past_the_limit_is_refused_unread(log) -> None:
+    with (
+        ScriptedModel([Say("hi")]) as model,
+        door_to(model, log, bounds=SMALL) as door,
+        plain_client(door) as client,
+    ):
+        path, body = request_of(ApiFormat.ANTHROPIC_MESSAGES)
+        announced = client.post(path, content=b"x" * (2 << 20))
+        parts = client.post(path, content=(b"x" * 65536 for _ in range(64)))
+        bomb = gzip.compress(b" " * (2 << 20) + json.dumps(body).encode())
+        packed = client.post(path, content=bomb, headers={"content-encoding": "gzip"})
+        for answer in (announced, parts, packed):
+            assert (answer.status_code, answer.json()["type"]) == (413, "error")
+        assert rules(door) == [("gateway-request-size", Severity.WARNING)]
+        assert ask(client, ApiFormat.ANTHROPIC_MESSAGES).status_code == 200
+    assert len(model.requests) == 1
+
+
+def test_a_packed_body_is_read_if_it_can_be(log) -> None:
+    with (
+        ScriptedModel([Say("hi")]) as model,
+        door_to(model, log) as door,
+        plain_client(door) as client,
+    ):
+        path, body = request_of(ApiFormat.OPENAI_CHAT, stream=True)
+        data = json.dumps(body).encode()
+        unknown = client.post(path, content=data, headers={"content-encoding": "zstd"})
+        torn = client.post(path, content=b"no", headers={"content-encoding": "gzip"})
+        zipped = {"content-encoding": "gzip"}
+        good = client.post(path, content=gzip.compress(data), headers=zipped)
+    assert (unknown.status_code, torn.status_code, good.status_code) == (415, 415, 200)
+    assert model.asked[0].body["messages"] == [USER]
+
+
+def test_what_is_no_json_is_the_agents_own_mistake(log) -> None:
+    with (
+        ScriptedModel([]) as model,
+        door_to(model, log) as door,
+        plain_client(door) as client,
+    ):
+        for body in (b"", b"[]", b"{", os.urandom(99)):
+            assert client.post("/v1/responses", content=body).status_code == 400
+        assert door.traffic().errors == {ModelErrorKind.MALFORMED: 4}
+    assert model.requests == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/chat/completions",
+        "/v1/v1/chat/completions",
+        "/v1/chat/completions/",
+        "/openai/v1/chat/completions",
+    ],
+)
+def test_a_path_is_known_with_and_without_its_version(log, path) -> None:
+    with (
+        ScriptedModel([Say("hi")]) as model,
+        door_to(model, log) as door,
+        plain_client(door) as client,
+    ):
+        assert client.post(path, json=request_of(ApiFormat.OPENAI_CHAT)[1]).status_code == 200
+    assert model.asked[0].path == "/v1/chat/completions"

@@ -1,24 +1,122 @@
-"""Agents as data, in a real sandbox: what they are told, and what is made of how they end."""
+"""What a preset may say, and how an agent's stop is told from what it left."""
 
 import json
+import re
 from dataclasses import replace
 from datetime import timedelta
 from itertools import count
 
 import pytest
+from pydantic import ValidationError
 
 from agentbench.agents.interface import Budget, NeedsMounts, UsesModel
-from agentbench.agents.preset import PresetAgent, fill_placeholders
-from agentbench.errors import UnavailableError, UsageError
+from agentbench.agents.preset import (
+    PresetAgent,
+    StopRule,
+    fill_placeholders,
+    find_preset,
+    shipped_presets,
+)
+from agentbench.errors import InputError, UnavailableError, UsageError
 from agentbench.models.gateway.relay import endpoint_mounts
 from agentbench.models.interface import ApiFormat
 from agentbench.sandbox.interface import Limits
-from agentbench.scoring.evidence import AgentEnding
+from agentbench.scoring.evidence import AgentEnding, CommandResult, Ending
 from agentbench.tasks.problem import Problem, TaskId
-from tests.agents.presets.minimal import preset
+from tests.agents.presets.minimal import TEXT, preset
 from tests.e2e import conftest as end_to_end
 from tests.models.gateway.unix_door import echo, unix_door
 from tests.patience import with_growing_limit
+
+
+def result(exit_code: int, stdout: str = "", stderr: str = "") -> CommandResult:
+    return CommandResult(
+        argv=("agent",),
+        ending=Ending.EXITED,
+        exit_code=exit_code,
+        duration=timedelta(seconds=1),
+        stdout=stdout,
+        stderr=stderr,
+    )
+
+
+def test_an_exit_code_can_mean_that_the_steps_were_used_up():
+    told = preset(stops=[{"exit_code": 53, "ending": "step_limit"}])
+    assert told.ending_of(result(53)) is AgentEnding.STEP_LIMIT
+    assert told.ending_of(result(1)) is None
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_last_line_can_mean_it_too(stream):
+    told = preset(stops=[{"says": "LimitsExceeded", "exit_code": 0, "ending": "step_limit"}])
+    assert told.ending_of(result(0, **{stream: "a\nExit: LimitsExceeded\n\n"})) is not None
+    assert told.ending_of(result(1, **{stream: "Exit: LimitsExceeded"})) is None
+
+
+def test_what_was_said_long_before_the_end_means_nothing():
+    told = preset(stops=[{"says": "LimitsExceeded", "ending": "step_limit"}])
+    assert told.ending_of(result(0, "LimitsExceeded\n" + "more\n" * 50)) is None
+
+
+def test_the_first_stop_that_fits_tells():
+    stops = [
+        {"says": "budget", "ending": "cost_limit"},
+        {"exit_code": 1, "ending": "step_limit"},
+    ]
+    told = preset(stops=stops)
+    assert told.ending_of(result(1, "over budget")) is AgentEnding.COST_LIMIT
+    assert told.ending_of(result(1)) is AgentEnding.STEP_LIMIT
+
+
+def test_a_stop_that_would_always_fit_is_refused():
+    with pytest.raises(ValidationError, match="needs exit_code, says or both"):
+        StopRule(ending=AgentEnding.STEP_LIMIT)
+
+
+@pytest.mark.parametrize("ending", ["crashed", "interrupted", "tired"])
+def test_an_agent_cannot_say_that_the_harness_did_something(ending):
+    with pytest.raises(ValidationError, match="ending"):
+        preset(stops=[{"exit_code": 1, "ending": ending}])
+
+
+def test_it_speaks_the_models_main_wire_or_else_the_one_that_it_prefers():
+    wires = [{"wire": "anthropic-messages"}, {"wire": "openai-chat", "model": "openai/{model}"}]
+    told = preset(wires=wires)
+    chat, messages, google = (
+        ApiFormat.OPENAI_CHAT,
+        ApiFormat.ANTHROPIC_MESSAGES,
+        ApiFormat.GEMINI_GENERATE,
+    )
+    assert told.spoken((messages, chat)).wire is messages
+    assert told.spoken((chat, messages)).model == "openai/{model}"
+    assert told.spoken((google, chat, messages)).wire is messages
+    assert told.spoken((google, chat)).wire is chat
+    assert told.spoken((google,)) is None
+    assert told.spoken(()) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"wires": []}, "wires"),
+        ({"rehearsal": []}, "rehearsal"),
+        ({"rehearsal": [{"tool": "edit", "say": "done"}]}, "needs tool or say, and not both"),
+        ({"rehearsal": [{}]}, "needs tool or say, and not both"),
+        ({"name": "No Name"}, "name"),
+        ({"about": "x" * 101}, "about"),
+        ({"shell": "sh"}, "shell"),
+    ],
+)
+def test_what_a_preset_may_not_say_is_refused(changes, said):
+    with pytest.raises(ValidationError, match=said):
+        preset(**changes)
+
+
+def test_its_programs_are_named_in_a_table():
+    told = preset(install={"npm": ["some-agent@1.0"], "keeps_node": True})
+    assert told.install.npm == ("some-agent@1.0",)
+    assert told.install.keeps_node
+
 
 bubblewrap = end_to_end.bubblewrap
 cache_dir = end_to_end.cache_dir
@@ -170,3 +268,72 @@ def test_what_cannot_be_installed_is_named(bubblewrap, tmp_path):
 )
 def test_placeholders_are_filled_once_and_other_braces_stay(text, expected):
     assert fill_placeholders(text, {"a": "1", "b": "{a}"}) == expected
+
+
+SHIPPED = shipped_presets()
+NAMES = {
+    "claude-code", "codex", "mini-swe-agent", "aider", "opencode", "gemini-cli", "qwen-code",
+}  # fmt: skip
+each = pytest.mark.parametrize("preset", SHIPPED, ids=lambda preset: preset.name)
+
+
+def test_the_agents_that_people_compare_ship():
+    assert {preset.name for preset in SHIPPED} >= NAMES
+    assert [find_preset(preset.name) for preset in SHIPPED] == list(SHIPPED)
+
+
+@each
+def test_what_is_installed_is_pinned_to_the_version_that_was_tried(preset):
+    packages = [*preset.install.npm, *preset.install.python]
+    assert all(re.search(r"[=@]=?\d[\w.]*$", package) for package in packages)
+    assert any(package.endswith(preset.version) for package in packages)
+
+
+@each
+def test_only_known_placeholders_are_used(preset):
+    known = {"tools", "home", "model", "instruction", "max_steps", "workspace"}
+    env = [value for spoken in preset.wires for value in spoken.env.values()]
+    texts = [preset.command, preset.version_command, *preset.files.values(), *env]
+    texts += preset.env.values()
+    used = {name for text in texts for name in re.findall(r"\{([a-z_-]+)\}", text)}
+    assert used <= known | {"agentbench-door"}
+    assert "agentbench-door" not in re.findall(r"\{([a-z_-]+)\}", preset.command)
+
+
+@each
+def test_its_rehearsal_ends_in_words_or_in_the_call_that_submits(preset):
+    last = preset.rehearsal[-1]
+    assert last.say is not None or "SUBMIT" in str(last.arguments)
+
+
+def test_nobody_is_no_preset():
+    assert find_preset("nobody") is None
+
+
+def test_a_preset_of_the_users_own_is_a_file(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(TEXT)
+    assert find_preset(str(path)).name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name = ", "expected TOML"),
+        (TEXT.replace('version = "1.0"\n', ""), "version: is missing"),
+        (TEXT.replace("openai-chat", "telepathy"), "wires.0.wire"),
+        (TEXT.replace("version_command", "version_comand"), "did you mean version_command?"),
+    ],
+)
+def test_every_fault_of_it_is_named_with_its_file(tmp_path, text, said):
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        find_preset(str(path))
+    assert said in str(caught.value)
+    assert all(line.startswith(str(path)) for line in str(caught.value).splitlines())
+
+
+def test_a_file_that_is_not_there_is_said_so(tmp_path):
+    with pytest.raises(InputError, match="a preset that cannot be read: No such file"):
+        find_preset(str(tmp_path / "none.toml"))
