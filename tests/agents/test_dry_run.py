@@ -21,7 +21,7 @@ from agentbench.tasks.loading import load_tasks
 from agentbench.tasks.mirror import Mirrors
 
 
-def test_it_loads_and_its_solution_is_what_is_rehearsed(tmp_path):
+def test_dry_run_task_loads_and_its_solution_applies(tmp_path):
     mirrors = Mirrors(tmp_path / "mirrors")
     (task,) = load_tasks([write_dry_run_task(tmp_path / "task")], mirrors=mirrors).tasks
     assert task.id == "rehearsal"
@@ -35,10 +35,10 @@ CALL = ScriptedAnswer(number=2, model="m", tool="edit", arguments={"path": "a.py
 
 @pytest.mark.parametrize("wire", ApiFormat)
 @pytest.mark.parametrize("answer", [WORDS, CALL])
-def test_whole_and_streamed_answers_say_the_same(wire, answer):
-    said = answer.say or "a.py"
-    assert said in json.dumps(answer_body(wire, answer))
-    assert said.encode() in answer_stream(wire, answer)
+def test_streamed_answer_equals_whole_answer(wire, answer):
+    reported = answer.say or "a.py"
+    assert reported in json.dumps(answer_body(wire, answer))
+    assert reported.encode() in answer_stream(wire, answer)
 
 
 @pytest.mark.parametrize("wire", ApiFormat)
@@ -58,9 +58,9 @@ SCHEMA = {"type": "object", "properties": {}}
 
 @pytest.fixture
 def prompter():
-    made = ScriptedModel(SCRIPT)
-    made.workspace = "/elsewhere"
-    return made
+    created = ScriptedModel(SCRIPT)
+    created.workspace = "/elsewhere"
+    return created
 
 
 @pytest.fixture
@@ -143,14 +143,14 @@ def test_generate_content(url, action):
     assert done["modelVersion"] == "m"
 
 
-def test_a_request_without_tools_takes_no_line_of_a_script_with_tools(chat, prompter):
+def test_request_without_tools_uses_no_line_of_script(chat, prompter):
     asked = {"model": "m", "messages": [{"role": "user", "content": "a title?"}]}
     for _ in range(3):
         assert chat.chat.completions.create(**asked).choices[0].message.content == "ok"
     assert prompter.answered == 3
 
 
-def test_a_script_of_words_needs_no_tools():
+def test_script_of_texts_needs_no_tools():
     with (
         serve_scripted_model(
             ScriptedModel([ScriptedReply(say="a"), ScriptedReply(say="b")])
@@ -158,12 +158,12 @@ def test_a_script_of_words_needs_no_tools():
         openai.OpenAI(base_url=f"{url}/v1", api_key="any") as client,
     ):
         asked = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
-        said = [client.chat.completions.create(**asked) for _ in range(3)]
-    assert [each.choices[0].message.content for each in said] == ["a", "b", "b"]
+        reported = [client.chat.completions.create(**asked) for _ in range(3)]
+    assert [each.choices[0].message.content for each in reported] == ["a", "b", "b"]
 
 
 @pytest.mark.parametrize("wire", ["chat", "responses", "messages", "gemini"])
-def test_a_key_that_is_refused_is_said_in_each_wires_own_words(wire):
+def test_refused_key_has_error_of_each_format(wire):
     with serve_scripted_model(ScriptedModel(SCRIPT, refuses=True)) as url:
         client = openai.OpenAI(base_url=f"{url}/v1", api_key="any", max_retries=0)
         claude = anthropic.Anthropic(base_url=url, api_key="any", max_retries=0)
@@ -183,6 +183,6 @@ def test_a_key_that_is_refused_is_said_in_each_wires_own_words(wire):
                     urllib.request.urlopen(f"{url}/v1beta/models/m:generateContent", b"{}")
 
 
-def test_other_paths_are_not_there(chat):
+def test_unknown_path_is_404(chat):
     with pytest.raises(openai.NotFoundError):
         chat.embeddings.create(model="m", input="x")

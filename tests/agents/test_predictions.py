@@ -27,23 +27,23 @@ def _here(tmp_path, monkeypatch):
         ("predictions:", "", None),
     ],
 )
-def test_a_model_comes_after_the_file(text, file, model):
+def test_model_follows_file_in_name(text, file, model):
     assert PredictionName.parse(text) == PredictionName(file=Path(file), model=model)
 
 
-def test_a_file_whose_name_bears_the_mark_is_found(tmp_path):
+def test_file_name_may_contain_the_separator(tmp_path):
     (tmp_path / "a#b.json").touch()
     parsed = PredictionName.parse("predictions:a#b.json")
     assert parsed == PredictionName(file=Path("a#b.json"))
     assert PredictionName.parse(str(parsed)) == PredictionName(file=tmp_path / "a#b.json")
 
 
-def test_another_agent_s_name_is_none_of_these():
+def test_name_of_another_agent_is_no_predictions_name():
     assert PredictionName.parse("oracle") is None
     assert PredictionName.parse("my.predictions:agent") is None
 
 
-def test_a_name_says_the_same_in_every_folder(tmp_path):
+def test_predictions_name_has_absolute_path(tmp_path):
     named = str(PredictionName.parse("predictions:preds.json#m"))
     assert named == f"predictions:{tmp_path}/preds.json#m"
 
@@ -63,7 +63,7 @@ PATCHES = {"a__b-1": b"mended\n", "a__b-2": None, "a__b-3": None}
         ("preds.jsonl", "\r\n".join(map(json.dumps, (FIRST, EMPTY, NONE)))),
     ],
 )
-def test_each_form_of_swe_bench_s_is_read(tmp_path, name, text):
+def test_each_format_of_swe_bench_is_read(tmp_path, name, text):
     (tmp_path / name).write_text(text)
     found = read_predictions(tmp_path / name)
     assert dict(found) == PATCHES
@@ -80,21 +80,21 @@ def write(tmp_path):
     return write
 
 
-def test_what_else_an_entry_has_is_passed_over(write):
+def test_other_fields_of_prediction_are_ignored(write):
     found = read_predictions(write({**FIRST, "full_output": "...", "cost": 1}))
     assert found == {"a__b-1": b"mended\n"}
 
 
-def test_a_model_without_a_name_is_called_as_swe_bench_calls_it(write):
+def test_model_without_name_is_none(write):
     path = write({"instance_id": "a", "model_patch": "x"})
     assert read_predictions(path, model="None") == read_predictions(path)
 
 
-def test_of_several_models_one_must_be_named(write):
+def test_file_of_several_models_needs_a_model(write):
     path = write(FIRST, OTHER)
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError) as result:
         read_predictions(path)
-    assert str(told.value) == (
+    assert str(result.value) == (
         f"{path}: has predictions of 2 models; name one as predictions:{path}#MODEL: 'm', 'other'"
     )
     assert read_predictions(path, model="other")
@@ -116,28 +116,28 @@ def test_of_several_models_one_must_be_named(write):
         ("[]", "expected an object, found list"),
     ],
 )
-def test_a_wrong_entry_is_refused_with_line_instance_and_field(write, entry, what):
+def test_invalid_prediction_is_refused_with_line_and_field(write, entry, what):
     path = write(NONE, entry)
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as result:
         read_predictions(path)
-    (fault,) = told.value.faults
+    (fault,) = result.value.faults
     assert fault.startswith(f"{path}:2: {what}")
 
 
 @pytest.mark.parametrize("instance_id", ["A__b-1", "a__B-1"])
-def test_two_answers_of_one_model_to_one_instance_are_refused(write, instance_id):
+def test_duplicate_predictions_are_refused(write, instance_id):
     path = write(FIRST, {**FIRST, "instance_id": instance_id})
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as result:
         read_predictions(path)
-    assert str(told.value).startswith(f"{path}:2: {instance_id}: instance_id: occurs twice")
+    assert str(result.value).startswith(f"{path}:2: {instance_id}: instance_id: occurs twice")
 
 
-def test_of_very_many_faults_the_first_are_shown_and_the_rest_counted(write):
+def test_number_of_reported_faults_is_limited(write):
     path = write(*["{"] * 50)
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as result:
         read_predictions(path)
-    assert len(told.value.faults) == 21
-    assert told.value.faults[-1] == f"{path}: 30 more faults"
+    assert len(result.value.faults) == 21
+    assert result.value.faults[-1] == f"{path}: 30 more faults"
 
 
 def test_an_empty_file_has_no_predictions(write):
@@ -192,7 +192,7 @@ def solve(problem, sandbox, budget):
     return solve
 
 
-def test_a_patch_that_fits_is_applied_and_nothing_else_changes(solve, workspace):
+def test_fitting_patch_is_applied(solve, workspace):
     before = contents(workspace)
     outcome = solve(PATCH.encode())
     assert (outcome.ending, outcome.detail) == (AgentEnding.SUBMITTED, "")
@@ -200,20 +200,20 @@ def test_a_patch_that_fits_is_applied_and_nothing_else_changes(solve, workspace)
 
 
 @pytest.mark.skipif(shutil.which("patch") is None, reason="needs GNU patch")
-def test_what_git_refuses_and_patch_takes_with_some_fuzz_is_applied(solve, workspace):
+def test_patch_is_applied_with_fuzz(solve, workspace):
     outcome = solve(FUZZY.encode())
     assert outcome.ending is AgentEnding.SUBMITTED
     assert (workspace / "code.py").read_text() == CODE.replace("line 11", "mended")
     assert (workspace / "it.egg-info").read_text() == "made by set-up"
 
 
-def test_lines_that_moved_are_found(solve, workspace):
+def test_moved_lines_are_found(solve, workspace):
     (workspace / "code.py").write_text(f"new\n{CODE}")
     assert solve(PATCH.encode()).ending is AgentEnding.SUBMITTED
     assert "mended" in (workspace / "code.py").read_text()
 
 
-def test_a_patch_that_does_not_apply_is_an_error_and_leaves_all_as_it_was(solve, workspace):
+def test_patch_that_does_not_apply_changes_nothing(solve, workspace):
     before = contents(workspace)
     outcome = solve(WRONG.encode())
     assert outcome.ending is AgentEnding.TOOL_ERROR
@@ -221,7 +221,7 @@ def test_a_patch_that_does_not_apply_is_an_error_and_leaves_all_as_it_was(solve,
     assert contents(workspace) == before
 
 
-def test_half_of_a_patch_is_not_applied(solve, workspace):
+def test_patch_is_not_applied_partly(solve, workspace):
     before = contents(workspace)
     of_no_file = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
     assert solve(f"{PATCH}{of_no_file}".encode()).ending is AgentEnding.TOOL_ERROR
@@ -237,7 +237,7 @@ def test_half_of_a_patch_is_not_applied(solve, workspace):
         PATCH.replace("code.py", ".git/config").encode(),
     ],
 )
-def test_what_is_no_patch_or_leads_elsewhere_is_an_error(solve, workspace, patch):
+def test_malformed_or_escaping_patch_is_an_error(solve, workspace, patch):
     before = contents(workspace)
     outcome = solve(patch)
     assert outcome.ending is AgentEnding.TOOL_ERROR
@@ -246,7 +246,7 @@ def test_what_is_no_patch_or_leads_elsewhere_is_an_error(solve, workspace, patch
 
 
 @pytest.mark.parametrize("patch", [None, b""])
-def test_an_empty_patch_submits_nothing(solve, workspace, patch):
+def test_empty_patch_changes_nothing(solve, workspace, patch):
     before = contents(workspace)
     outcome = solve(patch)
     assert (outcome.ending, outcome.detail) == (
@@ -256,13 +256,13 @@ def test_an_empty_patch_submits_nothing(solve, workspace, patch):
     assert contents(workspace) == before
 
 
-def test_an_instance_that_nobody_answered_is_told_so(problem, sandbox, budget):
+def test_missing_prediction_is_a_tool_error(problem, sandbox, budget):
     agent = PredictionsAgent({}, name="predictions:x")
     outcome = agent.solve(problem, sandbox, budget, None)
     assert (outcome.ending, outcome.detail) == (AgentEnding.TOOL_ERROR, NO_PREDICTION)
 
 
-def test_applying_gets_the_time_that_is_left(problem, budget):
+def test_patch_gets_the_remaining_time(problem, budget):
     sandbox = EndedSandbox(Ending.TIMED_OUT)
     outcome = PredictionsAgent({problem.id: b"x"}, name="p").solve(problem, sandbox, budget, None)
     assert sandbox.commands[0].timeout <= timedelta(seconds=60)
@@ -270,7 +270,7 @@ def test_applying_gets_the_time_that_is_left(problem, budget):
     assert outcome.detail == "the model's patch could not be applied: ended in timed_out"
 
 
-def test_a_lost_sandbox_is_not_the_agent_s_to_judge(solve, sandbox):
+def test_lost_sandbox_is_raised_by_predictions_agent(solve, sandbox):
     sandbox.lost = True
     with pytest.raises(SandboxError):
         solve(PATCH.encode())

@@ -25,7 +25,7 @@ from agentbench.scoring.evidence import AgentEnding, CommandResult, Ending
 from agentbench.tasks.problem import Problem, TaskId
 from tests.agents.presets.minimal import TEXT, preset
 from tests.e2e import conftest as end_to_end
-from tests.models.gateway.unix_door import echo, unix_door
+from tests.models.gateway.unix_endpoint import echo, unix_endpoint
 from tests.patience import with_growing_limit
 
 
@@ -40,63 +40,63 @@ def result(exit_code: int, stdout: str = "", stderr: str = "") -> CommandResult:
     )
 
 
-def test_an_exit_code_can_mean_that_the_steps_were_used_up():
-    told = preset(stops=[{"exit_code": 53, "ending": "step_limit"}])
-    assert told.ending_of(result(53)) is AgentEnding.STEP_LIMIT
-    assert told.ending_of(result(1)) is None
+def test_stop_rule_matches_exit_code():
+    reported = preset(stops=[{"exit_code": 53, "ending": "step_limit"}])
+    assert reported.ending_of(result(53)) is AgentEnding.STEP_LIMIT
+    assert reported.ending_of(result(1)) is None
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_a_last_line_can_mean_it_too(stream):
-    told = preset(stops=[{"says": "LimitsExceeded", "exit_code": 0, "ending": "step_limit"}])
-    assert told.ending_of(result(0, **{stream: "a\nExit: LimitsExceeded\n\n"})) is not None
-    assert told.ending_of(result(1, **{stream: "Exit: LimitsExceeded"})) is None
+def test_stop_rule_matches_last_line(stream):
+    reported = preset(stops=[{"says": "LimitsExceeded", "exit_code": 0, "ending": "step_limit"}])
+    assert reported.ending_of(result(0, **{stream: "a\nExit: LimitsExceeded\n\n"})) is not None
+    assert reported.ending_of(result(1, **{stream: "Exit: LimitsExceeded"})) is None
 
 
-def test_what_was_said_long_before_the_end_means_nothing():
-    told = preset(stops=[{"says": "LimitsExceeded", "ending": "step_limit"}])
-    assert told.ending_of(result(0, "LimitsExceeded\n" + "more\n" * 50)) is None
+def test_stop_rule_ignores_early_lines():
+    reported = preset(stops=[{"says": "LimitsExceeded", "ending": "step_limit"}])
+    assert reported.ending_of(result(0, "LimitsExceeded\n" + "more\n" * 50)) is None
 
 
-def test_the_first_stop_that_fits_tells():
+def test_first_matching_stop_rule_counts():
     stops = [
         {"says": "budget", "ending": "cost_limit"},
         {"exit_code": 1, "ending": "step_limit"},
     ]
-    told = preset(stops=stops)
-    assert told.ending_of(result(1, "over budget")) is AgentEnding.COST_LIMIT
-    assert told.ending_of(result(1)) is AgentEnding.STEP_LIMIT
+    reported = preset(stops=stops)
+    assert reported.ending_of(result(1, "over budget")) is AgentEnding.COST_LIMIT
+    assert reported.ending_of(result(1)) is AgentEnding.STEP_LIMIT
 
 
-def test_a_stop_that_would_always_fit_is_refused():
+def test_empty_stop_rule_is_refused():
     with pytest.raises(ValidationError, match="needs exit_code, says or both"):
         StopRule(ending=AgentEnding.STEP_LIMIT)
 
 
 @pytest.mark.parametrize("ending", ["crashed", "interrupted", "tired"])
-def test_an_agent_cannot_say_that_the_harness_did_something(ending):
+def test_stop_rule_cannot_name_endings_of_the_harness(ending):
     with pytest.raises(ValidationError, match="ending"):
         preset(stops=[{"exit_code": 1, "ending": ending}])
 
 
-def test_it_speaks_the_models_main_wire_or_else_the_one_that_it_prefers():
+def test_main_api_format_of_model_is_preferred():
     wires = [{"wire": "anthropic-messages"}, {"wire": "openai-chat", "model": "openai/{model}"}]
-    told = preset(wires=wires)
+    reported = preset(wires=wires)
     chat, messages, google = (
         ApiFormat.OPENAI_CHAT,
         ApiFormat.ANTHROPIC_MESSAGES,
         ApiFormat.GEMINI_GENERATE,
     )
-    assert told.spoken((messages, chat)).wire is messages
-    assert told.spoken((chat, messages)).model == "openai/{model}"
-    assert told.spoken((google, chat, messages)).wire is messages
-    assert told.spoken((google, chat)).wire is chat
-    assert told.spoken((google,)) is None
-    assert told.spoken(()) is None
+    assert reported.spoken((messages, chat)).wire is messages
+    assert reported.spoken((chat, messages)).model == "openai/{model}"
+    assert reported.spoken((google, chat, messages)).wire is messages
+    assert reported.spoken((google, chat)).wire is chat
+    assert reported.spoken((google,)) is None
+    assert reported.spoken(()) is None
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "reported"),
     [
         ({"wires": []}, "wires"),
         ({"rehearsal": []}, "rehearsal"),
@@ -107,15 +107,15 @@ def test_it_speaks_the_models_main_wire_or_else_the_one_that_it_prefers():
         ({"shell": "sh"}, "shell"),
     ],
 )
-def test_what_a_preset_may_not_say_is_refused(changes, said):
-    with pytest.raises(ValidationError, match=said):
+def test_invalid_preset_values_are_refused(changes, reported):
+    with pytest.raises(ValidationError, match=reported):
         preset(**changes)
 
 
-def test_its_programs_are_named_in_a_table():
-    told = preset(install={"npm": ["some-agent@1.0"], "keeps_node": True})
-    assert told.install.npm == ("some-agent@1.0",)
-    assert told.install.keeps_node
+def test_install_table_is_read():
+    reported = preset(install={"npm": ["some-agent@1.0"], "keeps_node": True})
+    assert reported.install.npm == ("some-agent@1.0",)
+    assert reported.install.keeps_node
 
 
 bubblewrap = end_to_end.bubblewrap
@@ -155,37 +155,41 @@ def budget_of(seconds):
 
 @pytest.fixture
 def solve(bubblewrap, tmp_path, problem, budget):
-    """Runs a preset in a sandbox, behind a door."""
+    """Runs a preset in a sandbox, behind an endpoint."""
 
-    doors = count()
+    endpoints = count()
 
-    def run(told, *, wires=tuple(ApiFormat), budget=budget):
-        agent = PresetAgent(told, toolboxes=tmp_path / "toolboxes")
+    def run(reported, *, wires=tuple(ApiFormat), budget=budget):
+        agent = PresetAgent(reported, toolboxes=tmp_path / "toolboxes")
         image = bubblewrap.resolve_image(None)
-        with unix_door(tmp_path / f"door-{next(doors)}", echo) as door:
-            door = replace(door, api_formats=wires)
-            mounts = [*endpoint_mounts(door), *agent.mounts(bubblewrap, image)]
+        with unix_endpoint(tmp_path / f"endpoint-{next(endpoints)}", echo) as endpoint:
+            endpoint = replace(endpoint, api_formats=wires)
+            mounts = [*endpoint_mounts(endpoint), *agent.mounts(bubblewrap, image)]
             with bubblewrap.open(image, limits=Limits(), network=False, mounts=mounts) as sandbox:
-                return agent.solve(problem, sandbox, budget, door)
+                return agent.solve(problem, sandbox, budget, endpoint)
 
     return run
 
 
-def test_it_is_told_everything_that_it_may_want_to_know(solve):
-    told = preset(
+def test_placeholders_are_filled_in_command_env_and_files(solve):
+    reported = preset(
         install={"commands": [f"cat > tell.py <<'END'\n{TELL}\nEND"]},
         command="python {tools}/tell.py {model} {instruction} {max_steps} {workspace}",
-        env={"MY_HOME": "{home}", "MY_URL": "{agentbench-door}/v2", "MY_JSON": '{"a": "{model}"}'},
+        env={
+            "MY_HOME": "{home}",
+            "MY_URL": "{agentbench-door}/v2",
+            "MY_JSON": '{"a": "{model}"}',
+        },
         files={"deep/settings.json": '{"steps": {max_steps}, "model": "{model}"}'},
         wires=[{"wire": "openai-chat", "model": "openai/{model}", "env": {"WIRE": "chat"}}],
     )
-    outcome = solve(told)
+    outcome = solve(reported)
     assert outcome.ending is AgentEnding.SUBMITTED, outcome
-    said = json.loads(outcome.command.stdout)
-    assert said["argv"] == ["openai/scripted", INSTRUCTION, "9", "/workspace"]
-    assert said["stdin"] == said["file"] == INSTRUCTION
-    assert json.loads(said["settings"]) == {"steps": 9, "model": "openai/scripted"}
-    env = said["env"]
+    reported = json.loads(outcome.command.stdout)
+    assert reported["argv"] == ["openai/scripted", INSTRUCTION, "9", "/workspace"]
+    assert reported["stdin"] == reported["file"] == INSTRUCTION
+    assert json.loads(reported["settings"]) == {"steps": 9, "model": "openai/scripted"}
+    env = reported["env"]
     assert env["MY_URL"] == env["OPENAI_BASE_URL"].removesuffix("/v1") + "/v2"
     assert env["MY_URL"].startswith("http://127.0.0.1:")
     assert env["MY_JSON"] == '{"a": "openai/scripted"}'
@@ -193,54 +197,56 @@ def test_it_is_told_everything_that_it_may_want_to_know(solve):
     assert env["OPENAI_API_KEY"] == "token-of-the-attempt"
 
 
-def test_an_exit_code_that_means_nothing_else_is_a_failure_with_its_last_lines(solve):
+def test_unknown_exit_code_is_a_tool_error_with_output(solve):
     outcome = solve(preset(command="echo no luck >&2; exit 7"))
     assert outcome.ending is AgentEnding.TOOL_ERROR
     assert outcome.detail == "agent exited 7: no luck"
 
 
-def test_an_exit_code_with_a_meaning_is_that(solve):
-    told = preset(command="exit 53", stops=[{"exit_code": 53, "ending": "step_limit"}])
-    assert solve(told).ending is AgentEnding.STEP_LIMIT
+def test_known_exit_code_gives_its_ending(solve):
+    reported = preset(command="exit 53", stops=[{"exit_code": 53, "ending": "step_limit"}])
+    assert solve(reported).ending is AgentEnding.STEP_LIMIT
 
 
-def test_success_that_says_that_it_gave_up_is_giving_up(solve):
-    told = preset(command="echo LimitsExceeded", stops=[{"says": "Limits", "ending": "step_limit"}])
-    outcome = solve(told)
+def test_last_line_can_override_success(solve):
+    reported = preset(
+        command="echo LimitsExceeded", stops=[{"says": "Limits", "ending": "step_limit"}]
+    )
+    outcome = solve(reported)
     assert outcome.ending is AgentEnding.STEP_LIMIT
     assert outcome.detail == "mine stopped by itself"
 
 
-def test_failure_can_be_declared_harmless(solve):
-    told = preset(command="exit 3", stops=[{"exit_code": 3, "ending": "submitted"}])
-    outcome = solve(told)
+def test_exit_code_can_count_as_submitted(solve):
+    reported = preset(command="exit 3", stops=[{"exit_code": 3, "ending": "submitted"}])
+    outcome = solve(reported)
     assert (outcome.ending, outcome.detail) == (AgentEnding.SUBMITTED, "")
 
 
-def test_one_that_never_ends_is_out_of_time_whatever_it_says(solve):
-    told = preset(
+def test_timeout_overrides_stop_rules(solve):
+    reported = preset(
         command="echo Limits; sleep 600", stops=[{"says": "Limits", "ending": "step_limit"}]
     )
     outcome = with_growing_limit(
-        lambda seconds: solve(told, budget=budget_of(seconds)),
+        lambda seconds: solve(reported, budget=budget_of(seconds)),
         lambda outcome: "Limits" in outcome.command.stdout,
         limits=(1, 10, 60),
     )
     assert outcome.ending is AgentEnding.TIME_LIMIT
 
 
-def test_without_a_model_it_says_what_to_add(problem, budget, tmp_path):
+def test_missing_model_is_a_usage_error(problem, budget, tmp_path):
     agent = PresetAgent(preset(), toolboxes=tmp_path)
     with pytest.raises(UsageError, match="--agent mine needs a model: --model provider/name"):
         agent.solve(problem, None, budget, None)
 
 
-def test_a_model_that_it_cannot_speak_to_is_named_with_its_wires(solve):
+def test_model_without_common_api_format_is_a_usage_error(solve):
     with pytest.raises(UsageError, match="mine supports openai-chat; scripted offers gemini"):
         solve(preset(), wires=(ApiFormat.GEMINI_GENERATE,))
 
 
-def test_it_says_what_it_needs_before_a_sandbox_is_opened(tmp_path):
+def test_preset_agent_declares_model_and_formats(tmp_path):
     agent = PresetAgent(preset(), toolboxes=tmp_path)
     assert isinstance(agent, NeedsMounts)
     assert isinstance(agent, UsesModel)
@@ -250,7 +256,7 @@ def test_it_says_what_it_needs_before_a_sandbox_is_opened(tmp_path):
     assert PresetAgent(preset(), toolboxes=tmp_path, name="./x.toml").name == "./x.toml"
 
 
-def test_what_cannot_be_installed_is_named(bubblewrap, tmp_path):
+def test_failing_installation_is_unavailable(bubblewrap, tmp_path):
     agent = PresetAgent(preset(install={"commands": ["exit 5"]}), toolboxes=tmp_path)
     with pytest.raises(UnavailableError, match="mine cannot be installed: `exit 5`"):
         agent.mounts(bubblewrap, bubblewrap.resolve_image(None))
@@ -266,7 +272,7 @@ def test_what_cannot_be_installed_is_named(bubblewrap, tmp_path):
         ("", ""),
     ],
 )
-def test_placeholders_are_filled_once_and_other_braces_stay(text, expected):
+def test_placeholders_are_filled_once(text, expected):
     assert fill_placeholders(text, {"a": "1", "b": "{a}"}) == expected
 
 
@@ -277,13 +283,13 @@ NAMES = {
 each = pytest.mark.parametrize("preset", SHIPPED, ids=lambda preset: preset.name)
 
 
-def test_the_agents_that_people_compare_ship():
+def test_common_agents_are_shipped():
     assert {preset.name for preset in SHIPPED} >= NAMES
     assert [find_preset(preset.name) for preset in SHIPPED] == list(SHIPPED)
 
 
 @each
-def test_what_is_installed_is_pinned_to_the_version_that_was_tried(preset):
+def test_presets_pin_their_version(preset):
     packages = [*preset.install.npm, *preset.install.python]
     assert all(re.search(r"[=@]=?\d[\w.]*$", package) for package in packages)
     assert any(package.endswith(preset.version) for package in packages)
@@ -301,23 +307,23 @@ def test_only_known_placeholders_are_used(preset):
 
 
 @each
-def test_its_rehearsal_ends_in_words_or_in_the_call_that_submits(preset):
+def test_dry_run_script_ends_in_text_or_submit_call(preset):
     last = preset.rehearsal[-1]
     assert last.say is not None or "SUBMIT" in str(last.arguments)
 
 
-def test_nobody_is_no_preset():
+def test_unknown_name_is_no_preset():
     assert find_preset("nobody") is None
 
 
-def test_a_preset_of_the_users_own_is_a_file(tmp_path):
+def test_preset_is_read_from_file(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(TEXT)
     assert find_preset(str(path)).name == "mine"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "reported"),
     [
         ("name = ", "expected TOML"),
         (TEXT.replace('version = "1.0"\n', ""), "version: is missing"),
@@ -325,15 +331,15 @@ def test_a_preset_of_the_users_own_is_a_file(tmp_path):
         (TEXT.replace("version_command", "version_comand"), "did you mean version_command?"),
     ],
 )
-def test_every_fault_of_it_is_named_with_its_file(tmp_path, text, said):
+def test_all_faults_of_preset_file_are_reported(tmp_path, text, reported):
     path = tmp_path / "mine.toml"
     path.write_text(text)
     with pytest.raises(InputError) as caught:
         find_preset(str(path))
-    assert said in str(caught.value)
+    assert reported in str(caught.value)
     assert all(line.startswith(str(path)) for line in str(caught.value).splitlines())
 
 
-def test_a_file_that_is_not_there_is_said_so(tmp_path):
+def test_missing_preset_file_is_an_input_error(tmp_path):
     with pytest.raises(InputError, match="a preset that cannot be read: No such file"):
         find_preset(str(tmp_path / "none.toml"))

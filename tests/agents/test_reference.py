@@ -11,7 +11,7 @@ from agentbench.tasks.scripts import ScriptedSolution
 from tests.fakes.ended_sandbox import EndedSandbox
 
 
-def test_nothing_is_changed_and_that_is_submitted(problem, sandbox, workspace, budget):
+def test_noop_submits_unchanged_workspace(problem, sandbox, workspace, budget):
     outcome = NoopAgent().solve(problem, sandbox, budget, None)
     assert (outcome.ending, outcome.detail) == (AgentEnding.SUBMITTED, "changed nothing")
     assert [path.name for path in workspace.iterdir()] == ["code.py"]
@@ -25,7 +25,7 @@ def solve(patches, problem, sandbox, budget):
     return OracleAgent(patches).solve(problem, sandbox, budget, None)
 
 
-def test_the_reference_patch_is_applied(problem, sandbox, workspace, budget):
+def test_oracle_applies_reference_patch(problem, sandbox, workspace, budget):
     outcome = solve({problem.id: PATCH}, problem, sandbox, budget)
     assert (outcome.ending, outcome.detail) == (AgentEnding.SUBMITTED, "")
     assert (workspace / "code.py").read_text() == "x = 2\n"
@@ -33,9 +33,7 @@ def test_the_reference_patch_is_applied(problem, sandbox, workspace, budget):
 
 
 @pytest.mark.parametrize("patches", [{}, {"some-task": b""}, {"some-task": b" \n"}])
-def test_a_task_without_a_patch_is_a_tool_error_that_says_so(
-    patches, problem, sandbox, workspace, budget
-):
+def test_oracle_without_patch_is_a_tool_error(patches, problem, sandbox, workspace, budget):
     outcome = solve(patches, problem, sandbox, budget)
     assert (outcome.ending, outcome.detail) == (
         AgentEnding.TOOL_ERROR,
@@ -45,9 +43,7 @@ def test_a_task_without_a_patch_is_a_tool_error_that_says_so(
     assert (workspace / "code.py").read_text() == "x = 1\n"
 
 
-def test_a_patch_that_does_not_apply_is_a_tool_error_with_what_git_says(
-    problem, sandbox, workspace, budget
-):
+def test_patch_that_does_not_apply_is_a_tool_error(problem, sandbox, workspace, budget):
     (workspace / "code.py").write_text("y = 1\n")
     outcome = solve({problem.id: PATCH}, problem, sandbox, budget)
     assert outcome.ending is AgentEnding.TOOL_ERROR
@@ -57,7 +53,7 @@ def test_a_patch_that_does_not_apply_is_a_tool_error_with_what_git_says(
     assert outcome.command.exit_code == 1
 
 
-def test_git_gets_the_time_that_is_left_and_no_more(problem):
+def test_git_gets_the_remaining_time(problem):
     clock = iter([40.0])
     budget = Budget(
         timeout=timedelta(seconds=60),
@@ -73,15 +69,13 @@ def test_git_gets_the_time_that_is_left_and_no_more(problem):
     assert outcome.detail == "solution.patch does not apply: git apply ended in timed_out"
 
 
-def test_a_lost_sandbox_is_not_the_agents_to_judge(problem, sandbox, budget):
+def test_lost_sandbox_is_raised(problem, sandbox, budget):
     sandbox.lost = True
     with pytest.raises(SandboxError):
         solve({problem.id: PATCH}, problem, sandbox, budget)
 
 
-def test_a_script_in_place_of_a_patch_runs_with_its_files_and_variables(
-    problem, sandbox, workspace, budget, tmp_path
-):
+def test_oracle_runs_solution_script(problem, sandbox, workspace, budget, tmp_path):
     (tmp_path / "solve.sh").write_text('#!/bin/sh\necho "$SAID" > code.py\nexit 3\n')
     script = ScriptedSolution(
         command="./solve.sh",

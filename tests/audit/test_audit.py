@@ -27,35 +27,35 @@ RULES = (
 @pytest.fixture
 def store(tmp_path):
     """A finished run of two attempts, the second of them retried."""
-    made = RunStore.create(tmp_path, configuration(attempts=2, ending="finished"))
+    created = RunStore.create(tmp_path, configuration(attempts=2, ending="finished"))
     for record in (resolved(attempt=1), lost(attempt=2), failed(attempt=2, retry_of=1)):
-        folder, _ = made.attempt_folder(record.task_id, record.attempt)
-        made.append(record, folder)
-    return made
+        folder, _ = created.attempt_folder(record.task_id, record.attempt)
+        created.append(record, folder)
+    return created
 
 
-def seen(rule, folder, **missing):
+def found(rule, folder, **missing):
     return lines_of(rule(RunAuditFacts(run=open_run(folder), missing_tasks=missing)))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_intact_run_has_no_finding(store, run_folder, rule):
-    assert seen(rule, store.folder) == []
-    assert seen(rule, run_folder) == []
+    assert found(rule, store.folder) == []
+    assert found(rule, run_folder) == []
 
 
 def test_rescored_run_has_no_finding(store):
     record = store.latest()[0]
     store.append(rescore(record).model_copy(update={"detail": "x"}), store.rescored_folder(record))
-    assert seen(audit.records_disagree, store.folder) == []
+    assert found(audit.records_disagree, store.folder) == []
 
 
 def test_torn_line_is_critical(store):
     lines = (store.folder / "attempts.jsonl").read_bytes()
     (store.folder / "attempts.jsonl").write_bytes(lines[:-40])
-    (line,) = seen(audit.torn_records, store.folder)
+    (line,) = found(audit.torn_records, store.folder)
     assert line.startswith("critical attempts.jsonl:3: set aside: ")
-    (line,) = seen(audit.records_disagree, store.folder)
+    (line,) = found(audit.records_disagree, store.folder)
     assert line == (
         "critical attempts/one/2.retry-1/record.json: has no equal line in attempts.jsonl"
     )
@@ -64,10 +64,10 @@ def test_torn_line_is_critical(store):
 def test_removed_line_is_critical(store):
     path = store.folder / "attempts.jsonl"
     path.write_text("".join(path.read_text().splitlines(True)[1:]))
-    assert seen(audit.records_disagree, store.folder) == [
+    assert found(audit.records_disagree, store.folder) == [
         "critical attempts/one/1/record.json: has no equal line in attempts.jsonl"
     ]
-    (line,) = seen(audit.attempts_missing, store.folder)
+    (line,) = found(audit.attempts_missing, store.folder)
     assert line.startswith(
         "critical attempts.jsonl: 1 planned attempts have no record, first one 1"
     )
@@ -76,16 +76,16 @@ def test_removed_line_is_critical(store):
 def test_changed_or_missing_record_is_critical(store):
     record = store.folder / "attempts/one/1/record.json"
     record.write_text(resolved(attempt=1, agent="other").model_dump_json())
-    assert seen(audit.records_disagree, store.folder) == [
+    assert found(audit.records_disagree, store.folder) == [
         "critical attempts/one/1/record.json: has no equal line in attempts.jsonl",
         "critical attempts/one/1: a line of attempts.jsonl has no equal record.json",
     ]
     record.unlink()
-    assert seen(audit.records_disagree, store.folder) == [
+    assert found(audit.records_disagree, store.folder) == [
         "critical attempts/one/1: a line of attempts.jsonl has no equal record.json"
     ]
     record.write_bytes(b"\0\xff{")
-    assert "critical attempts/one/1/record.json: is not a valid record" in seen(
+    assert "critical attempts/one/1/record.json: is not a valid record" in found(
         audit.records_disagree, store.folder
     )
 
@@ -94,7 +94,7 @@ def test_record_that_links_out_of_run_is_not_followed(store, tmp_path):
     record = store.folder / "attempts/one/1/record.json"
     shutil.move(record, tmp_path / "elsewhere.json")
     record.symlink_to(tmp_path / "elsewhere.json")
-    assert "critical attempts/one/1/record.json: is outside of the run's folder" in seen(
+    assert "critical attempts/one/1/record.json: is outside of the run's folder" in found(
         audit.records_disagree, store.folder
     )
 
@@ -110,34 +110,34 @@ def test_record_that_links_out_of_run_is_not_followed(store, tmp_path):
 def test_record_of_another_run_is_critical(run_folder, change, what):
     edit_record(run_folder, lambda record: record.update(change))
     place = f"attempts/{change.get('task_id', 'small')}/1"
-    assert seen(audit.record_of_another_run, run_folder) == [f"critical {place}: {what}"]
+    assert found(audit.record_of_another_run, run_folder) == [f"critical {place}: {what}"]
 
 
 def test_missing_attempts_of_unfinished_run_are_info(tmp_path):
-    made = RunStore.create(tmp_path, configuration(attempts=3))
-    assert seen(audit.attempts_missing, made.folder) == [
+    created = RunStore.create(tmp_path, configuration(attempts=3))
+    assert found(audit.attempts_missing, created.folder) == [
         "info attempts.jsonl: 3 planned attempts have no record, first one 1 (run: cut off)"
     ]
 
 
 @pytest.mark.parametrize("limit", ["max_cost_usd", "max_failures"])
 def test_missing_attempts_of_limited_run_are_info(tmp_path, limit):
-    made = RunStore.create(tmp_path, configuration(attempts=3, ending="finished", **{limit: 1}))
-    (line,) = seen(audit.attempts_missing, made.folder)
+    created = RunStore.create(tmp_path, configuration(attempts=3, ending="finished", **{limit: 1}))
+    (line,) = found(audit.attempts_missing, created.folder)
     assert line.startswith("info ")
 
 
 def test_task_that_is_not_here_is_info(store):
-    assert seen(audit.tasks_not_here, store.folder, one="tasks/one: is not a task") == [
+    assert found(audit.tasks_not_here, store.folder, one="tasks/one: is not a task") == [
         "info task one: not checked against its task: tasks/one: is not a task"
     ]
 
 
 def test_claimed_number_of_attempts_is_limited(store):
-    said = json.loads((store.folder / "run.json").read_text())
-    del said["digest"]
-    (store.folder / "run.json").write_text(json.dumps(said | {"attempts": 10**9}))
-    (line,) = seen(audit.attempts_missing, store.folder)
+    result = json.loads((store.folder / "run.json").read_text())
+    del result["digest"]
+    (store.folder / "run.json").write_text(json.dumps(result | {"attempts": 10**9}))
+    (line,) = found(audit.attempts_missing, store.folder)
     assert line.startswith("critical attempts.jsonl: 9998 planned attempts")
 
 
@@ -181,10 +181,10 @@ def test_attempts_are_selected_by_task(run_folder):
 
 @pytest.mark.parametrize("folder", ["/nowhere", "a\0b", "", "x" * 5000])
 def test_missing_task_of_run_is_a_finding(run_folder, folder):
-    said = json.loads((run_folder / "run.json").read_text())
-    del said["digest"]
-    said["tasks"][0]["folder"] = folder
-    (run_folder / "run.json").write_text(json.dumps(said))
+    result = json.loads((run_folder / "run.json").read_text())
+    del result["digest"]
+    result["tasks"][0]["folder"] = folder
+    (run_folder / "run.json").write_text(json.dumps(result))
     run, _ = audited(run_folder)
     (finding,) = run.findings
     assert (finding.rule, finding.severity.value) == ("task-not-here", "info")

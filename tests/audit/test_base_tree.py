@@ -49,10 +49,10 @@ def test_large_file_is_known_by_hash_only(base_of):
 
 def test_blob_hash_equals_that_of_git(tmp_path):
     (tmp_path / "x").write_bytes(b"some\ncontent")
-    said = subprocess.run(
+    result = subprocess.run(
         ["git", "hash-object", str(tmp_path / "x")], capture_output=True, text=True, check=True
     )
-    assert blob_hash(b"some\ncontent", "sha1") == said.stdout.strip()
+    assert blob_hash(b"some\ncontent", "sha1") == result.stdout.strip()
 
 
 def test_many_large_files_are_read(base_of):

@@ -12,10 +12,10 @@ from tests.runs.records import configuration, resolved
 
 @pytest.fixture
 def folder(tmp_path):
-    made = RunStore.create(tmp_path, configuration())
+    created = RunStore.create(tmp_path, configuration())
     record = resolved()
-    made.append(record, made.attempt_folder(record.task_id, 1)[0])
-    return made.folder
+    created.append(record, created.attempt_folder(record.task_id, 1)[0])
+    return created.folder
 
 
 def test_run_facts_are_complete(folder):
@@ -36,8 +36,8 @@ def test_damaged_configuration_is_an_input_error(folder, content):
 
 @pytest.mark.parametrize("name", ["run.json", "attempts.jsonl"])
 def test_newer_schema_is_refused(folder, name):
-    said = json.loads((folder / name).read_text())
-    (folder / name).write_text(json.dumps(said | {"schema_version": 99}))
+    result = json.loads((folder / name).read_text())
+    (folder / name).write_text(json.dumps(result | {"schema_version": 99}))
     with pytest.raises(InputError, match="is of a newer agentbench"):
         open_run(folder)
 

@@ -231,8 +231,8 @@ def test_assertions_of_unittest_are_read(facts_of):
 
 def test_short_fix_is_found_with_its_context(facts_of):
     facts = facts_of(base={"basket.py.bak": f"# old\n{FIXED}"}, instruction=FIXED)
-    for seen in (task_rules.solution_in_base(facts), task_rules.solution_in_instruction(facts)):
-        (line,) = lines_of(seen)
+    for found in (task_rules.solution_in_base(facts), task_rules.solution_in_instruction(facts)):
+        (line,) = lines_of(found)
         assert line.startswith("warning ")
         assert "distinctive lines of the fix" in line
 

@@ -66,7 +66,7 @@ def fix_of(message):
     return FixCommit(commit=commit, base="b" * 40, tests=(), tests_patch=b"", solution_patch=PATCH)
 
 
-def test_the_message_is_told_without_trailers_and_without_lines_of_the_fix():
+def test_instruction_has_message_without_trailers_and_fix():
     text = instruction_of(fix_of(MESSAGE))
     assert text.startswith("# Count every price\n\nThe first price was left out of the total.\n\n")
     assert "friend@example.org" not in text
@@ -85,12 +85,12 @@ def test_a_title_is_one_line_of_bounded_length(message, title):
     assert title_of(fix_of(message)) == title
 
 
-def test_a_message_without_a_body_says_where_it_is_from():
+def test_instruction_without_body_is_explained():
     text = instruction_of(fix_of("Fix it"))
     assert text.startswith("# Fix it\n\nThis is the message of the commit")
 
 
-def test_lines_that_stand_in_many_a_message_stay():
+def test_short_lines_stay_in_instruction():
     patch = fix_of("Fix it\n\nelse:\n")
     assert "else:" in instruction_of(patch)
 
@@ -99,7 +99,7 @@ def entry(commit="a", fate=CandidateOutcome.REJECTED, **more):
     return MinedCommit(commit=commit, subject="s", fate=fate, **more)
 
 
-def test_what_is_written_down_is_known_the_next_time(tmp_path):
+def test_mining_log_is_read_again(tmp_path):
     MiningLog(tmp_path / "out").add(entry("a", reasons=("why",)))
     MiningLog(tmp_path / "out").add(entry("b", CandidateOutcome.UNDECIDED))
     ledger = MiningLog(tmp_path / "out")
@@ -109,21 +109,21 @@ def test_what_is_written_down_is_known_the_next_time(tmp_path):
     assert not ledger.is_settled("c")
 
 
-def test_the_last_entry_of_a_commit_holds(tmp_path):
+def test_last_entry_of_a_commit_counts(tmp_path):
     ledger = MiningLog(tmp_path)
     ledger.add(entry("a", CandidateOutcome.UNDECIDED))
     ledger.add(entry("a", CandidateOutcome.KEPT, task="t"))
     assert MiningLog(tmp_path).entries["a"].task == "t"
 
 
-def test_a_line_that_was_cut_off_costs_that_line_alone(tmp_path):
+def test_truncated_line_of_log_is_skipped(tmp_path):
     MiningLog(tmp_path).add(entry("a"))
     with (tmp_path / "mined.jsonl").open("a") as file:
         file.write('{"commit": "b", "su')
     assert list(MiningLog(tmp_path).entries) == ["a"]
 
 
-def test_a_file_of_something_else_is_refused(tmp_path):
+def test_malformed_mining_log_is_refused(tmp_path):
     (tmp_path / "mined.jsonl").write_text('{"x": 1}\n')
     with pytest.raises(InputError, match=r"mined\.jsonl:1: is not a line of `tasks mine`"):
         MiningLog(tmp_path)
@@ -173,7 +173,7 @@ def test_a_fix_becomes_a_task_of_a_url(fix, origin, pocket, tmp_path):
     assert not (folder / "repo").exists()
 
 
-def test_a_place_names_the_task():
+def test_destination_names_the_task():
     assert TaskDestination.of(Path("a/my-task")) == TaskDestination(
         parent=Path("a"), task_id="my-task"
     )
@@ -206,7 +206,7 @@ def mined(told, head):
     return mine(told, head, follow)
 
 
-def test_history_gives_its_good_fixes_and_a_reason_for_every_other_commit(told, mined, pocket):
+def test_mining_gives_tasks_and_reasons(told, mined, pocket):
     entries = {entry.commit: entry for entry in mined}
     names = {commit: name for name, commit in pocket.commits.items()}
     fates = {names[commit]: entry.fate for commit, entry in entries.items()}
@@ -218,12 +218,12 @@ def test_history_gives_its_good_fixes_and_a_reason_for_every_other_commit(told, 
     assert all(
         entry.reasons for entry in entries.values() if entry.fate is CandidateOutcome.REJECTED
     )
-    kept = [entry.task for entry in entries.values() if entry.task]
-    assert all(read_proof(told.out / name).good for name in kept)
-    assert {path.name for path in told.out.iterdir()} == {*kept, "mined.jsonl"}
+    stored = [entry.task for entry in entries.values() if entry.task]
+    assert all(read_proof(told.out / name).good for name in stored)
+    assert {path.name for path in told.out.iterdir()} == {*stored, "mined.jsonl"}
 
 
-def test_what_was_settled_is_not_tried_again(told, mined, head):
+def test_settled_commit_is_skipped(told, mined, head):
     lines = (told.out / "mined.jsonl").read_text()
     runs = set(told.gate.options.runs_dir.iterdir())
     assert len(mine(told, head, follow)) == len(mined) == 7
@@ -231,12 +231,12 @@ def test_what_was_settled_is_not_tried_again(told, mined, head):
     assert set(told.gate.options.runs_dir.iterdir()) == runs
 
 
-def test_a_limit_bounds_what_is_tried(pocket, head, tmp_path):
+def test_limit_of_candidates_holds(pocket, head, tmp_path):
     entries = mine(replace(mine_in(tmp_path, pocket), limit=1), head, follow)
     assert sum(entry.candidate for entry in entries) == 1
 
 
-def test_every_line_of_the_ledger_says_why(told, mined):
+def test_every_log_entry_has_a_reason(told, mined):
     rows = [json.loads(line) for line in (told.out / "mined.jsonl").read_text().splitlines()]
     assert len(rows) == len(mined)
     assert all(row["reasons"] or row["task"] for row in rows)

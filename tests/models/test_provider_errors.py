@@ -75,13 +75,13 @@ CASES = [
 
 
 @pytest.mark.parametrize(("status", "body", "kind"), CASES)
-def test_an_error_is_known_for_what_it_is(status, body, kind) -> None:
+def test_error_is_classified(status, body, kind) -> None:
     data = body if isinstance(body, str) else json.dumps(body)
     failure = failure_of_response(status, data.encode())
     assert (failure.kind, failure.status) == (kind, status)
 
 
-def test_a_limit_per_minute_that_google_words_as_a_quota_is_a_rate_limit() -> None:
+def test_quota_per_minute_of_google_is_a_rate_limit() -> None:
     message = "You exceeded your current quota, please check your plan and billing details."
     error = {"code": 429, "message": message, "status": "RESOURCE_EXHAUSTED"}
     assert failure_of_response(429, json.dumps({"error": error}).encode()).kind is Kind.QUOTA
@@ -102,11 +102,11 @@ def test_a_limit_per_minute_that_google_words_as_a_quota_is_a_rate_limit() -> No
         (b"", ""),
     ],
 )
-def test_its_message_is_found_wherever_it_stands(body: bytes, message: str) -> None:
+def test_message_is_found_in_each_form(body: bytes, message: str) -> None:
     assert failure_of_response(400, body).message == message
 
 
-def test_a_message_without_end_is_cut() -> None:
+def test_long_message_is_truncated() -> None:
     assert len(failure_of_response(400, b"x" * 10**6).message) < 1100
 
 
@@ -117,7 +117,7 @@ def told(headers=None, status=429, body=LIMITED):
     return unanswered_error(status, body, "no words", headers or {})
 
 
-def test_the_providers_words_are_kept_with_kind_and_status():
+def test_failure_has_message_kind_and_status():
     failure = told().failure
     assert (failure.kind, failure.status, failure.message) == (
         ModelErrorKind.RATE_LIMIT,
@@ -127,7 +127,7 @@ def test_the_providers_words_are_kept_with_kind_and_status():
 
 
 @pytest.mark.parametrize("body", [None, "text", b"bytes", [1]])
-def test_a_body_that_is_no_object_is_told_by_the_librarys_message(body):
+def test_malformed_body_gives_message_of_library(body):
     assert told(body=body, status=500).failure.message == "no words"
 
 
@@ -142,17 +142,17 @@ def test_a_body_that_is_no_object_is_told_by_the_librarys_message(body):
         ({"retry-after": "-3"}, 0.0),
     ],
 )
-def test_when_to_ask_again_is_read(headers, seconds):
+def test_retry_delay_is_read(headers, seconds):
     assert told(headers).retry_after == seconds
 
 
-def test_when_to_ask_again_may_be_a_date():
+def test_retry_delay_may_be_a_date():
     at = format_datetime(datetime.now(UTC) + timedelta(minutes=5))
     assert 290 < told({"retry-after": at}).retry_after <= 300
     assert told({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}).retry_after == 0
 
 
-def test_the_service_has_the_last_word_on_whether_to_ask_again():
+def test_retry_header_decides():
     assert told().may_retry
     assert not told({"x-should-retry": "false"}).may_retry
     assert not told(status=401, body={"error": {"message": "bad key"}}).may_retry

@@ -23,18 +23,18 @@ AGENT_ONLY = ("model_name", "reasoning_content", "tool_calls", "metrics", "llm_c
 
 
 def written():
-    made = told(
+    created = told(
         exchange([TASK], completion(CALL)),
         exchange([TASK, CALL, RESULT], completion(says("done"))),
     )
-    return json.loads(made.model_dump_json(exclude_none=True))
+    return json.loads(created.model_dump_json(exclude_none=True))
 
 
-def test_what_is_written_fits_the_schema():
+def test_trajectory_fits_the_schema():
     jsonschema.validate(written(), Trajectory.model_json_schema())
 
 
-def test_only_an_agents_step_bears_what_only_an_agent_has():
+def test_agent_fields_only_in_agent_steps():
     for step in written()["steps"]:
         if step["source"] != "agent":
             assert not set(AGENT_ONLY) & set(step)
@@ -128,7 +128,7 @@ def sent(model, wire, *, streamed):
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("wire", list(ApiFormat))
-def test_an_answer_says_the_same_on_every_wire(wire, streamed):
+def test_answer_is_equal_in_every_format(wire, streamed):
     script = [
         Calls([Call("look", {"path": "a.py", "n": [1, "\u00e4"]}), Call("list", {})], text="I see"),
         Say("good day to everybody"),
@@ -150,7 +150,7 @@ def test_an_answer_says_the_same_on_every_wire(wire, streamed):
 
 
 @pytest.mark.parametrize("wire", list(ApiFormat))
-def test_a_request_says_the_same_on_every_wire(wire):
+def test_request_is_equal_in_every_format(wire):
     system, user, agent, tool = request_messages(
         LoggedExchange(line=1, path="/", time=NOON, wire=wire, model="m", request=REQUESTS[wire])
     )
@@ -160,7 +160,7 @@ def test_a_request_says_the_same_on_every_wire(wire):
     assert [(result.call_id, result.text) for result in tool.results] == [("c1", "1: x")]
 
 
-def test_arguments_that_are_no_json_are_kept_as_they_were():
+def test_malformed_arguments_are_kept():
     call = {"id": "c", "function": {"name": "look", "arguments": '{"path": '}}
     answer = json.dumps({"choices": [{"message": {"tool_calls": [call]}}]})
     exchange = LoggedExchange(
@@ -210,9 +210,9 @@ def completion(message):
 
 
 def told(*exchanges, usage=None):
-    made = build_trajectory(exchanges, agent=SOMEONE, session="s", usage=usage or ModelUsage())
-    assert made is not None
-    return made
+    created = build_trajectory(exchanges, agent=SOMEONE, session="s", usage=usage or ModelUsage())
+    assert created is not None
+    return created
 
 
 SYSTEM = {"role": "system", "content": "be brief"}
@@ -221,36 +221,36 @@ CALL = says("looking", ("c1", "read", '{"path": "a.py"}'))
 RESULT = {"role": "tool", "tool_call_id": "c1", "content": "1: x"}
 
 
-def test_a_conversation_that_grows_is_told_once():
-    made = told(
+def test_growing_conversation_gives_each_step_once():
+    created = told(
         exchange([SYSTEM, TASK], completion(CALL)),
         exchange([SYSTEM, TASK, CALL, RESULT], completion(says("done"))),
     )
-    assert [(step.source, step.message) for step in made.steps] == [
+    assert [(step.source, step.message) for step in created.steps] == [
         (Role.SYSTEM, "be brief"),
         (Role.USER, "mend it"),
         (Role.AGENT, "looking"),
         (Role.AGENT, "done"),
     ]
-    assert [step.step_id for step in made.steps] == [1, 2, 3, 4]
+    assert [step.step_id for step in created.steps] == [1, 2, 3, 4]
 
 
-def test_what_a_tool_answered_stands_with_the_step_that_asked_for_it():
-    made = told(
+def test_tool_result_belongs_to_calling_step():
+    created = told(
         exchange([TASK], completion(CALL)),
         exchange([TASK, CALL, RESULT], completion(says("done"))),
     )
-    step = made.steps[1]
+    step = created.steps[1]
     assert step.tool_calls is not None
     assert step.observation is not None
     assert step.tool_calls[0].arguments == {"path": "a.py"}
     assert [(r.source_call_id, r.content) for r in step.observation.results] == [("c1", "1: x")]
 
 
-def test_an_agent_that_drops_old_output_repeats_nothing():
+def test_shortened_history_repeats_no_step():
     dropped = {**RESULT, "content": "[left out]"}
     second = says("", ("c2", "edit", "{}"))
-    made = told(
+    created = told(
         exchange([TASK], completion(CALL)),
         exchange([TASK, CALL, RESULT], completion(second)),
         exchange(
@@ -258,35 +258,35 @@ def test_an_agent_that_drops_old_output_repeats_nothing():
             completion(says("done")),
         ),
     )
-    contents = [r.content for s in made.steps if s.observation for r in s.observation.results]
+    contents = [r.content for s in created.steps if s.observation for r in s.observation.results]
     assert contents == ["1: x", "ok"]
 
 
-def test_a_request_that_is_made_again_after_a_failure_is_told_once_with_the_failure():
+def test_retried_request_gives_one_step():
     failure = {"error": ModelErrorKind.RATE_LIMIT, "status": 429, "message": "slow down"}
-    made = told(
+    created = told(
         exchange([TASK], "", **failure),
         exchange([TASK], completion(says("done"))),
     )
-    assert [step.source for step in made.steps] == [
+    assert [step.source for step in created.steps] == [
         Role.USER,
         Role.SYSTEM,
         Role.AGENT,
     ]
-    assert made.steps[1].extra == {"model_error": "rate_limit"}
-    assert "HTTP 429: slow down" in made.steps[1].message
+    assert created.steps[1].extra == {"model_error": "rate_limit"}
+    assert "HTTP 429: slow down" in created.steps[1].message
 
 
-def test_a_user_may_say_the_same_twice():
+def test_equal_user_messages_are_kept():
     go_on = {"role": "user", "content": "go on"}
-    made = told(
+    created = told(
         exchange([go_on], completion(says("a"))),
         exchange([go_on, says("a"), go_on], completion(says("b"))),
     )
-    assert [step.message for step in made.steps] == ["go on", "a", "go on", "b"]
+    assert [step.message for step in created.steps] == ["go on", "a", "go on", "b"]
 
 
-def test_calls_that_bear_the_same_id_are_answered_in_turn():
+def test_calls_with_equal_ids_are_answered_in_order():
     ask = {"functionCall": {"name": "read", "args": {}}}
     answer = {"functionResponse": {"name": "read", "response": {"output": "one"}}}
     contents = [
@@ -294,7 +294,7 @@ def test_calls_that_bear_the_same_id_are_answered_in_turn():
         {"role": "model", "parts": [ask]},
         {"role": "user", "parts": [answer]},
     ]
-    made = told(
+    created = told(
         *(
             LoggedExchange(
                 line=1,
@@ -302,33 +302,33 @@ def test_calls_that_bear_the_same_id_are_answered_in_turn():
                 time=NOON,
                 wire=ApiFormat.GEMINI_GENERATE,
                 model="m",
-                request={"contents": contents[:shown]},
+                request={"contents": contents[:printed]},
                 answer=json.dumps({"candidates": [{"content": {"parts": [ask]}}]}),
             )
-            for shown in (1, 3)
+            for printed in (1, 3)
         )
     )
-    observed = [step.observation for step in made.steps if step.source is Role.AGENT]
+    observed = [step.observation for step in created.steps if step.source is Role.AGENT]
     assert observed[0] is not None
     assert observed[1] is None
 
 
-def test_the_model_of_a_step_is_named_where_it_is_another():
-    made = told(exchange([TASK], completion(says("a")), model="small"))
-    assert made.steps[1].model_name == "small"
+def test_step_names_a_different_model():
+    created = told(exchange([TASK], completion(says("a")), model="small"))
+    assert created.steps[1].model_name == "small"
     assert told(exchange([TASK], completion(says("a")))).steps[1].model_name is None
 
 
 def test_tokens_are_on_the_step_and_their_sum_at_the_end():
-    made = told(
+    created = told(
         exchange([TASK], completion(says("a"))),
         usage=ModelUsage(
             requests=1, input_tokens=9, output_tokens=2, cached_tokens=1, cost_usd=0.5
         ),
     )
-    assert made.steps[1].metrics is not None
-    assert made.steps[1].metrics.prompt_tokens == 5
-    sums = made.final_metrics
+    assert created.steps[1].metrics is not None
+    assert created.steps[1].metrics.prompt_tokens == 5
+    sums = created.final_metrics
     assert (sums.total_prompt_tokens, sums.total_completion_tokens, sums.total_cost_usd) == (
         9,
         2,
@@ -336,7 +336,7 @@ def test_tokens_are_on_the_step_and_their_sum_at_the_end():
     )
 
 
-def test_where_nothing_was_said_there_is_no_trajectory():
+def test_no_exchange_gives_no_trajectory():
     assert build_trajectory([], agent=SOMEONE, session="s", usage=ModelUsage()) is None
 
 
@@ -344,6 +344,6 @@ def test_where_nothing_was_said_there_is_no_trajectory():
     "answer",
     ["", "not json", "[1]", '{"choices": 3}', '{"choices": [7, {"message": 4}]}', "data: x"],
 )
-def test_whatever_an_answer_is_the_trajectory_can_be_written_and_read(answer):
-    made = told(exchange([TASK, 7, {"role": 3, "content": [1, {"text": "\ud800"}]}], answer))
-    assert Trajectory.model_validate_json(made.model_dump_json(exclude_none=True)) == made
+def test_any_answer_gives_a_valid_trajectory(answer):
+    created = told(exchange([TASK, 7, {"role": 3, "content": [1, {"text": "\ud800"}]}], answer))
+    assert Trajectory.model_validate_json(created.model_dump_json(exclude_none=True)) == created

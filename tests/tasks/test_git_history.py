@@ -23,7 +23,7 @@ from tests.tasks.origins import Origin
 from tests.tasks.pocket import COMMITS
 
 
-def test_history_is_walked_from_the_newest(pocket, head):
+def test_commits_are_listed_newest_first(pocket, head):
     walked = list(list_commits(head))
     assert [commit.hash for commit in walked] == [pocket.commits[n] for n in reversed(COMMITS)]
     assert walked[-1].base is None
@@ -31,7 +31,7 @@ def test_history_is_walked_from_the_newest(pocket, head):
     assert datetime.now(UTC) - walked[0].date < timedelta(hours=6)
 
 
-def test_a_message_is_read_whole(pocket, head):
+def test_whole_message_is_read(pocket, head):
     fix = find_commit(head, pocket.commits["fix"])
     assert fix.subject == "Count every price (#12)"
     assert "Co-authored-by: A Friend" in fix.message
@@ -52,7 +52,7 @@ def test_merges_are_left_out(tmp_path):
     assert walked == {first, side, other}
 
 
-def test_dates_bound_what_is_walked(head):
+def test_commits_are_limited_by_dates(head):
     assert list(list_commits(head, until="2001-01-01")) == []
     assert list(list_commits(head, since="2001-01-01", until="2090-01-01")) != []
 
@@ -67,13 +67,13 @@ def test_a_commit_is_found_by_the_beginning_of_its_hash(pocket, head):
 
 
 @pytest.mark.parametrize("name", ["nothing", "--all", "-h", "", "0" * 40, "HEAD:README.md"])
-def test_what_is_no_commit_is_refused(head, name):
+def test_unknown_commit_is_refused(head, name):
     with pytest.raises(InputError, match="expected a commit of the repository"):
         find_commit(head, name)
 
 
 @pytest.mark.parametrize("make", ["missing", "empty", "plain"])
-def test_what_is_no_repository_is_refused(tmp_path, make):
+def test_missing_repository_is_refused(tmp_path, make):
     place = tmp_path / make
     if make == "empty":
         Origin(place)
@@ -97,7 +97,7 @@ def test_changes_and_patches_are_those_of_git(pocket, head):
     assert patch_between(head, base, fix, []) == b""
 
 
-def test_a_path_with_glob_characters_is_that_file(tmp_path):
+def test_glob_characters_in_path_are_literal(tmp_path):
     origin = Origin(tmp_path / "odd")
     origin.write("a*.py", "1")
     origin.write("ab.py", "1")
@@ -133,7 +133,7 @@ def test_the_files_are_those_of_the_commit(pocket, head, tmp_path):
     assert found == {"basket.py", "test_basket.py"}
 
 
-def test_what_archives_leave_out_is_there(tmp_path):
+def test_export_ignored_files_are_written(tmp_path):
     origin = Origin(tmp_path / "odd")
     origin.write(".gitattributes", "tests export-ignore\nrun.sh export-subst\n")
     origin.write("tests/test_a.py", "A = 1\n")
@@ -146,7 +146,7 @@ def test_what_archives_leave_out_is_there(tmp_path):
     assert (tmp_path / "tree/run.sh").stat().st_mode & 0o100
 
 
-def test_a_commit_that_is_not_there_is_refused(head, tmp_path):
+def test_missing_commit_is_refused(head, tmp_path):
     with pytest.raises(InputError, match="cannot be checked out"):
         write_commit_files(head, "0" * 40, tmp_path / "tree")
 
@@ -206,30 +206,30 @@ def test_an_empty_patch_changes_nothing(mirror, patch):
         ("binary", "\0\1\2" * 300),
     ],
 )
-def test_a_file_becomes_what_it_was_when_the_patch_was_made(origin, mirror, name, text):
+def test_patched_file_has_expected_content(origin, mirror, name, text):
     origin.write(name, text)
     assert overlaid(patch_of(origin), mirror) == {name: plain(text.encode())}
 
 
-def test_bytes_that_are_no_text_survive(origin, mirror):
+def test_binary_content_is_kept(origin, mirror):
     content = bytes(range(256)) * 9
     (origin.path / "a.py").write_bytes(content)
     assert overlaid(patch_of(origin), mirror) == {"a.py": plain(content)}
 
 
-def test_a_deleted_file_and_a_deleted_link_are_none(origin, mirror):
+def test_deleted_entries_are_none(origin, mirror):
     (origin.path / "a.py").unlink()
     (origin.path / "link").unlink()
     assert overlaid(patch_of(origin), mirror) == {"a.py": None, "link": None}
 
 
-def test_a_changed_mode_carries_the_content_with_it(origin, mirror):
+def test_changed_mode_includes_content(origin, mirror):
     (origin.path / "old.sh").chmod(0o755)
     assert overlaid(patch_of(origin), mirror) == {"old.sh": plain(b"#!/bin/sh\n", executable=True)}
 
 
 @pytest.mark.parametrize("options", [("--no-renames",), ("-M",)])
-def test_a_renamed_file_goes_in_one_place_and_comes_in_another(origin, mirror, options):
+def test_renamed_file_is_deleted_and_added(origin, mirror, options):
     origin.git("mv", "pkg/b.py", "pkg/c.py")
     origin.write("pkg/c.py", "b\n" * 19 + "c\n")
     assert overlaid(patch_of(origin, *options), mirror) == {
@@ -238,7 +238,7 @@ def test_a_renamed_file_goes_in_one_place_and_comes_in_another(origin, mirror, o
     }
 
 
-def test_a_folder_in_the_place_of_a_file_is_both(origin, mirror):
+def test_folder_may_replace_file(origin, mirror):
     (origin.path / "a.py").unlink()
     origin.write("a.py/__init__.py", "x\n")
     assert overlaid(patch_of(origin), mirror) == {"a.py": None, "a.py/__init__.py": plain(b"x\n")}
@@ -249,7 +249,7 @@ def test_paths_are_relative_and_pure(origin, mirror):
     assert list(apply_patch_to_commit(patch_of(origin), mirror)) == [PurePosixPath("pkg/b.py")]
 
 
-def test_the_mirror_is_left_as_it_was(origin, mirror):
+def test_mirror_is_not_changed(origin, mirror):
     def files():
         return sorted(path for path in mirror.path.rglob("*") if path.is_file())
 
@@ -259,7 +259,7 @@ def test_the_mirror_is_left_as_it_was(origin, mirror):
     assert files() == before
 
 
-def test_what_a_user_set_for_git_does_not_matter(origin, mirror, tmp_path, monkeypatch):
+def test_git_settings_of_user_are_ignored(origin, mirror, tmp_path, monkeypatch):
     (tmp_path / ".gitconfig").write_text(
         "[core]\nautocrlf = true\n[apply]\nwhitespace = fix\n[diff]\nnoprefix = true\n"
     )
@@ -270,7 +270,7 @@ def test_what_a_user_set_for_git_does_not_matter(origin, mirror, tmp_path, monke
     assert overlaid(patch_of(origin), mirror) == {"crlf.txt": plain(b"one  \r\ntwo\r\n")}
 
 
-def test_a_link_is_refused_whether_new_changed_or_in_the_place_of_a_file(origin, mirror):
+def test_symlinks_in_patch_are_refused(origin, mirror):
     for name in ("new", "link", "a.py"):
         (origin.path / name).unlink(missing_ok=True)
         (origin.path / name).symlink_to("/etc/passwd")
@@ -290,7 +290,7 @@ def new_file(path):
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "result"),
     [
         ("../x", "invalid path '../x'"),
         ("a/../../x", "invalid path 'a/../../x'"),
@@ -301,13 +301,13 @@ def new_file(path):
         ("a.py", "a.py: already exists in index"),
     ],
 )
-def test_a_path_outside_the_repository_is_refused(mirror, path, said):
-    with pytest.raises(PatchDoesNotApplyError, match=said):
+def test_a_path_outside_the_repository_is_refused(mirror, path, result):
+    with pytest.raises(PatchDoesNotApplyError, match=result):
         apply_patch_to_commit(new_file(path).encode(), mirror)
 
 
 @pytest.mark.parametrize(
-    ("patch", "said"),
+    ("patch", "result"),
     [
         (b"no patch at all\n", "No valid patches in input"),
         (b"\xff\0\xfe", "No valid patches in input"),
@@ -316,7 +316,7 @@ def test_a_path_outside_the_repository_is_refused(mirror, path, said):
         (b"--- a/z.py\n+++ b/z.py\n@@ -1 +1 @@\n-one\n+1\n", "z.py: does not exist in index"),
     ],
 )
-def test_a_patch_that_does_not_fit_is_refused_in_one_line_of_gits(mirror, patch, said):
-    with pytest.raises(PatchDoesNotApplyError, match=said) as caught:
+def test_patch_that_does_not_fit_is_refused(mirror, patch, result):
+    with pytest.raises(PatchDoesNotApplyError, match=result) as caught:
         apply_patch_to_commit(patch, mirror)
     assert "\n" not in str(caught.value)

@@ -32,11 +32,11 @@ from agentbench.tasks.project_files import (
         ("^not-a-version", ""),
     ],
 )
-def test_constraints_in_the_words_of_pip(constraint, specifier):
+def test_poetry_constraints_become_pip_specifiers(constraint, specifier):
     assert pip_specifier(constraint) == specifier
 
 
-def test_groups_and_dev_dependencies_are_bundles():
+def test_poetry_groups_are_read():
     declared = read_poetry(
         {
             "name": "x",
@@ -56,20 +56,20 @@ def test_groups_and_dev_dependencies_are_bundles():
     ]
 
 
-def test_a_table_gives_version_extras_and_markers_and_a_path_is_left_out():
-    wanted = {
+def test_poetry_table_gives_version_extras_and_markers():
+    requested = {
         "a": {"version": "^1", "extras": ["x", "y"], "markers": "os_name == 'nt'"},
         "b": {"path": "../b"},
         "c": {"version": "1", "optional": True},
         "d": [{"version": "2"}, {"version": "3"}],
     }
-    assert read_poetry({"dependencies": wanted}).requirements == (
+    assert read_poetry({"dependencies": requested}).requirements == (
         "a[x,y]>=1,<2 ; os_name == 'nt'",
         "d==2",
     )
 
 
-def test_a_project_without_poetry_says_nothing():
+def test_project_without_poetry_declares_nothing():
     assert not read_poetry({}).installable
 
 
@@ -108,13 +108,13 @@ def test_an_extra_for_tests_and_tests_require_are_bundles():
     assert required.extras == ()
 
 
-def test_a_file_of_tool_settings_installs_nothing():
+def test_setup_cfg_of_tools_installs_nothing():
     found = read_setup_cfg(parse_ini("[flake8]\nmax-line-length = 100%\n"))
     assert not found.installable
     assert found.bundles == ()
 
 
-def test_what_is_no_ini_file_has_no_sections():
+def test_malformed_ini_file_has_no_sections():
     assert parse_ini("no section = here").sections() == []
     assert parse_ini(None).sections() == []
 
@@ -149,7 +149,7 @@ def test_the_projects_own_table_is_read():
     assert bundle.known_requirements == ("pytest", "hypothesis>=6")
 
 
-def test_groups_are_written_out_with_those_that_they_include():
+def test_included_groups_are_expanded():
     found = declared(
         """
         [dependency-groups]
@@ -163,7 +163,7 @@ def test_groups_are_written_out_with_those_that_they_include():
     assert bundle.extras == ()
 
 
-def test_a_group_that_includes_itself_gives_what_it_names():
+def test_circular_group_gives_its_own_requirements():
     found = declared('[dependency-groups]\ntest = ["pytest", {include-group = "test"}]')
     assert found.bundles[0].requirements == ("pytest",)
 
@@ -185,11 +185,11 @@ def test_the_tables_of_pdm_hatch_uv_and_poetry_are_read():
     assert [bundle.requirements for bundle in found.bundles] == [("a",), ("b", "c"), ("d",), ("e",)]
 
 
-def test_a_file_without_a_build_says_nothing_of_installing():
+def test_file_without_build_is_not_installable():
     assert not declared("[tool.black]\nline-length = 88").installable
 
 
-def test_values_of_wrong_types_count_as_not_said():
+def test_values_of_wrong_types_are_missing():
     found = declared(
         'project = "x"\n[tool]\npoetry = 3\n[dependency-groups]\ntest = "pytest"\ndev = [3]'
     )
@@ -197,7 +197,7 @@ def test_values_of_wrong_types_count_as_not_said():
     assert all(bundle.requirements for bundle in found.bundles)
 
 
-def test_what_is_no_toml_is_an_empty_table():
+def test_malformed_toml_is_an_empty_table():
     assert parse_toml("[[[") == {}
     assert parse_toml(None) == {}
     assert parse_toml("a = " + "[" * 100_000) == {}
@@ -227,7 +227,7 @@ setup(
     ]
 
 
-def test_names_sums_and_tables_that_are_assigned_before_are_followed():
+def test_assigned_names_and_sums_are_followed():
     found = read_setup_py(
         """
 import setuptools
@@ -244,24 +244,24 @@ setuptools.setup(**settings)
     ]
 
 
-def test_what_is_worked_out_at_run_time_counts_as_not_said():
+def test_computed_values_are_missing():
     found = read_setup_py("setup(python_requires=f(), install_requires=open('r').readlines())")
     assert found.installable
     assert found.requires_python == ()
     assert found.requirements == ()
 
 
-def test_nothing_of_it_is_run(tmp_path):
+def test_setup_py_is_not_run(tmp_path):
     witness = tmp_path / "ran"
     read_setup_py(f"open({str(witness)!r}, 'w')\nsetup(name=open({str(witness)!r}, 'w'))")
     assert not witness.exists()
 
 
-def test_a_name_that_stands_for_itself_ends():
+def test_circular_name_ends():
     assert read_setup_py("x = x\ny = [y]\nsetup(install_requires=x, tests_require=y)").bundles == ()
 
 
-def test_what_another_python_wrote_is_an_empty_module():
+def test_unparsable_module_is_empty():
     assert parse_python("print 'two'").body == []
     assert parse_python("\0").body == []
     assert read_setup_py("print 'two'").installable

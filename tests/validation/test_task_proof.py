@@ -26,27 +26,27 @@ from tests.validation.test_task_validation import follow
 PASSED, FAILED = CaseOutcome.PASSED, CaseOutcome.FAILED
 
 
-def test_the_rate_is_the_share_of_runs_that_ended_otherwise():
+def test_flake_rate_is_share_of_minority_outcomes():
     runs = [{"a": PASSED, "b": PASSED}, {"a": FAILED, "b": PASSED}, {"a": PASSED, "b": PASSED}]
     assert flake_rates([*runs, {"a": PASSED, "b": PASSED}]) == {"a": 0.25}
 
 
-def test_a_missing_test_ended_otherwise():
+def test_missing_test_has_another_outcome():
     assert flake_rates([{"a": PASSED, "b": PASSED}, {"a": PASSED}]) == {"b": 0.5}
 
 
-def test_a_run_without_tests_tells_nothing():
+def test_run_without_tests_is_ignored():
     assert flake_rates([{"a": PASSED}, {}]) == {}
 
 
-def test_the_worst_of_several_rates_counts():
+def test_highest_rate_counts():
     assert worst_rates({"a": 0.1, "b": 0.5}, {"a": 0.3}) == {"a": 0.3, "b": 0.5}
 
 
 @given(
     st.lists(st.dictionaries(st.sampled_from("abc"), st.sampled_from([PASSED, FAILED])), max_size=6)
 )
-def test_rates_are_above_0_and_below_1_and_only_of_tests_that_differ(runs):
+def test_rates_are_between_0_and_1(runs):
     rates = flake_rates(runs)
     known = [run for run in runs if run]
     assert all(0 < rate < 1 for rate in rates.values())
@@ -66,7 +66,7 @@ def noop(final: Evidence = BEFORE, baseline: Evidence = BEFORE, **more):
     return record_of(attempt(final, baseline), **more)
 
 
-def test_a_task_that_does_what_it_should_is_valid(task):
+def test_expected_records_prove_a_task(task):
     proof = prove(task, [resolved(), resolved()], [noop(), noop()])
     assert (proof.faults, proof.flaky, proof.runs) == ((), (), 4)
 
@@ -86,16 +86,16 @@ def test_a_task_that_does_what_it_should_is_valid(task):
         ([resolved()], [], "not every attempt was made"),
     ],
 )
-def test_a_task_that_does_not_says_what_is_wrong(task, oracle, nothing, fault):
+def test_unexpected_records_give_faults(task, oracle, nothing, fault):
     proof = prove(task, oracle, nothing)
-    assert any(said.startswith(fault) for said in proof.faults), proof.faults
+    assert any(message.startswith(fault) for message in proof.faults), proof.faults
 
 
-def test_the_same_fault_is_said_once(task):
+def test_equal_faults_are_reported_once(task):
     assert len(prove(task, [failed(), failed()], [noop()]).faults) == 1
 
 
-def test_a_test_that_differs_between_equal_runs_is_flaky(task):
+def test_test_that_differs_between_runs_is_flaky(task):
     other = record_of(attempt(ran(case(A), case(B), case(C, "skipped")), BEFORE))
     proof = prove(task, [resolved(), other], [noop()])
     assert proof.flaky == (C,)
@@ -111,7 +111,7 @@ def test_a_quarantined_test_is_not_flaky_again(task):
     assert prove(apart, [resolved(), other], [noop()]).flaky == ()
 
 
-def test_what_stages_took_is_told_as_medians(task):
+def test_durations_are_medians(task):
     records = [resolved(), resolved(), noop()]
     stages = [stage for record in records for stage in record.stages]
     proof = prove(task, records[:2], records[2:])
@@ -119,30 +119,30 @@ def test_what_stages_took_is_told_as_medians(task):
     assert proof.peak_memory_mib is None
 
 
-def test_runs_without_a_report_are_not_held_against_the_others(task):
+def test_runs_without_report_are_ignored(task):
     lost = record_of(attempt(AFTER)[:3])
     assert prove(task, [resolved(), lost], [noop()]).flaky == ()
 
 
-def test_ids_are_found_by_running_before_and_after():
+def test_deciding_tests_are_found_from_both_runs():
     runs = [record_of(attempt(AFTER, BEFORE), expecting((), ())) for _ in range(2)]
     assert deciding_tests(runs).fail_to_pass == (A,)
     assert deciding_tests(runs).pass_to_pass == (B,)
 
 
-def test_a_test_that_was_not_there_before_is_one_to_fix():
+def test_new_test_is_a_test_to_fix():
     ids = deciding_tests([record_of(attempt(ran(case(A), case(C)), BEFORE))])
     assert ids.fail_to_pass == (A, C)
     assert ids.pass_to_pass == ()
 
 
-def test_a_test_that_is_skipped_before_and_passes_after_is_listed_nowhere():
+def test_skipped_test_is_in_no_list():
     before = ran(case(A, "failed"), case(B), case(C, "skipped"))
     ids = deciding_tests([record_of(attempt(ran(case(A), case(B), case(C)), before))])
     assert (ids.fail_to_pass, ids.pass_to_pass) == ((A,), (B,))
 
 
-def test_flaky_and_failing_tests_are_listed_nowhere():
+def test_flaky_and_failing_tests_are_in_no_list():
     flaky = [
         record_of(attempt(ran(case(A), case(B), case(C)), BEFORE)),
         record_of(attempt(ran(case(A), case(B), case(C, "failed")), BEFORE)),
@@ -153,7 +153,7 @@ def test_flaky_and_failing_tests_are_listed_nowhere():
     assert ids.fail_to_pass == ()
 
 
-def test_without_a_run_there_are_no_ids():
+def test_no_runs_give_no_deciding_tests():
     assert deciding_tests([]).fail_to_pass == ()
 
 
@@ -161,16 +161,16 @@ def options_of(tmp_path):
     return RunOptions(sandbox=local_provider(), runs_dir=tmp_path / "runs")
 
 
-def test_each_task_is_tried_by_the_oracle_and_by_nobody(tmp_path):
+def test_each_task_is_run_by_oracle_and_noop(tmp_path):
     tasks = {tmp_path / name: small_task(tmp_path / name) for name in "ab"}
     options = options_of(tmp_path)
-    shown = run_proofs(tasks, options, follow)
-    assert [(path.name, one.runs, one.faults, one.flaky) for path, one in shown.items()] == [
+    output = run_proofs(tasks, options, follow)
+    assert [(path.name, one.runs, one.faults, one.flaky) for path, one in output.items()] == [
         ("a", 2, (), ()),
         ("b", 2, (), ()),
     ]
-    assert all(one.sandbox == local_provider().name for one in shown.values())
-    assert not any(one.undecided for one in shown.values())
+    assert all(one.sandbox == local_provider().name for one in output.values())
+    assert not any(one.undecided for one in output.values())
     (validation,) = options.runs_dir.iterdir()
     assert validation.name == "validation"
     names = sorted(folder.name for folder in validation.iterdir())
@@ -178,23 +178,23 @@ def test_each_task_is_tried_by_the_oracle_and_by_nobody(tmp_path):
     assert all(name.startswith("validate-") for name in names)
 
 
-def test_what_the_infrastructure_lost_decides_nothing(tmp_path):
+def test_infrastructure_error_leaves_task_undecided(tmp_path):
     lost = small_task(tmp_path / "lost", environment="memory_mib = 64\ndisk_mib = 64\nfiles = 1000")
     (tmp_path / "lost" / "tests.patch").write_text("")
     hidden = small_task(tmp_path / "big", hidden=f"DATA = '''{'x' * (80 << 20)}'''\n")
     big = hidden.model_copy(update={"environment": lost.environment})
     options = options_of(tmp_path).replace(retries=0)
-    shown = run_proofs({tmp_path / "big": big}, options, follow)
+    output = run_proofs({tmp_path / "big": big}, options, follow)
     records = run_to_end([big], options.replace(agent="noop"), follow).records
-    (one,) = shown.values()
+    (one,) = output.values()
     assert one.undecided == any(record.fault == "infrastructure" for record in records)
     assert one.faults
 
 
 def test_records_are_those_of_the_task(tmp_path):
     tasks = [small_task(tmp_path / name) for name in "ab"]
-    made = run_to_end(tasks, options_of(tmp_path).replace(agent="oracle"), follow)
-    assert [record.task_id for record in made.of(tasks[1])] == ["b"]
+    created = run_to_end(tasks, options_of(tmp_path).replace(agent="oracle"), follow)
+    assert [record.task_id for record in created.of(tasks[1])] == ["b"]
 
 
 WRONG_FIX = patch_of("basket.py", BUGGY, FIXED.replace("min(", "max("))
@@ -250,21 +250,21 @@ def test_an_invalid_task_is_explained_with_its_test_and_its_run(tmp_path, change
     task = small_task(tmp_path / "a", **changes)
     (proof,) = run_proofs({tmp_path / "a": task}, options_of(tmp_path), follow).values()
     assert set(lines) <= set(proof.explanation)
-    shown = proof.explanation[-1].removeprefix("its run: ")
-    words = shlex.split(shown)
+    output = proof.explanation[-1].removeprefix("its run: ")
+    words = shlex.split(output)
     assert words[:2] == ["agentbench", "show"]
     assert (Path(words[2]) / "attempts" / words[3] / "1").is_dir()
 
 
-def test_ids_are_written_and_told_and_the_others_told_why(tmp_path):
-    told = []
+def test_deciding_tests_are_written_or_failures_reported(tmp_path):
+    messages = []
     tasks = {tmp_path / name: small_task(tmp_path / name, fail_to_pass=()) for name in "ab"}
     tasks[tmp_path / "c"] = small_task(tmp_path / "c", hidden="")
-    options = RunOptions(sandbox=local_provider(), runs_dir=tmp_path / "runs", say=told.append)
+    options = RunOptions(sandbox=local_provider(), runs_dir=tmp_path / "runs", say=messages.append)
     faults = find_deciding_tests(tasks, options, follow)
     assert list(faults) == [tmp_path / "c"]
-    told = [one for one in told if not one.startswith("removed remains of a killed run")]
-    assert told == [f"{tmp_path / n}/task.toml: 2 fail_to_pass ids written" for n in "ab"]
+    messages = [one for one in messages if not one.startswith("removed remains of a killed run")]
+    assert messages == [f"{tmp_path / n}/task.toml: 2 fail_to_pass ids written" for n in "ab"]
     written = tomllib.loads((tmp_path / "a" / "task.toml").read_text())["tests"]
     assert written["fail_to_pass"] == list(LISTED)
 
@@ -277,29 +277,29 @@ VISIBLE_TESTS = [
 
 def found_beside(tmp_path, more):
     """What is listed for a task with one more test file, and what is said of it."""
-    told = []
+    messages = []
     files = {**SmallTask().files, "tests/test_more.py": more}
     task = small_task(tmp_path / "a", fail_to_pass=(), tests="pass_to_pass = []", files=files)
-    options = RunOptions(sandbox=local_provider(), runs_dir=tmp_path / "runs", say=told.append)
+    options = RunOptions(sandbox=local_provider(), runs_dir=tmp_path / "runs", say=messages.append)
     assert find_deciding_tests({tmp_path / "a": task}, options, follow) == {}
     written = tomllib.loads((tmp_path / "a" / "task.toml").read_text())["tests"]
     assert written["fail_to_pass"] == list(LISTED)
-    return written["pass_to_pass"], told
+    return written["pass_to_pass"], messages
 
 
-def test_a_test_file_that_cannot_be_imported_hides_no_other(tmp_path):
-    kept, told = found_beside(tmp_path, "import nothing_of_that_name\n")
-    assert kept == VISIBLE_TESTS
-    assert told[-1].endswith("task.toml: 2 fail_to_pass and 2 pass_to_pass ids written")
+def test_unimportable_test_file_hides_no_other(tmp_path):
+    stored, messages = found_beside(tmp_path, "import nothing_of_that_name\n")
+    assert stored == VISIBLE_TESTS
+    assert messages[-1].endswith("task.toml: 2 fail_to_pass and 2 pass_to_pass ids written")
 
 
-def test_where_the_whole_suite_does_not_run_the_hidden_files_do(tmp_path):
-    kept, told = found_beside(tmp_path, "import os\nos._exit(3)\n")
-    assert kept == []
-    assert "a: running only the test files that the hidden tests change" in told
+def test_hidden_files_run_if_the_suite_does_not(tmp_path):
+    stored, messages = found_beside(tmp_path, "import os\nos._exit(3)\n")
+    assert stored == []
+    assert "a: running only the test files that the hidden tests change" in messages
 
 
-def test_no_task_is_no_run(tmp_path):
+def test_no_tasks_start_no_run(tmp_path):
     options = RunOptions(sandbox=local_provider(), runs_dir=tmp_path / "runs")
     assert find_deciding_tests({}, options, follow) == {}
     assert not (tmp_path / "runs").exists()

@@ -11,7 +11,7 @@ from agentbench.audit.rule import RuleHit, critical, info, warning
 from agentbench.audit.run_facts import AttemptFacts, UnreadableRunFileError
 from agentbench.audit.task_facts import found_in, without
 from agentbench.core.network import network_text
-from agentbench.integrity.records import ControlKind, Controls, control_findings
+from agentbench.integrity.records import ControlKind, control_findings
 from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportFacts, Severity
 from agentbench.taxonomy import StageName
 from agentbench.test_runs.model import PytestResult
@@ -28,7 +28,8 @@ WEIGHED_LACKS: Mapping[str, str] = {
 }
 _FINAL_TEST_STAGE = "final_test"
 _ORACLE = "oracle"
-_LEAST_NAME = 14  # characters; shorter test names are easy to guess
+# Characters; shorter test names are easy to guess.
+_LEAST_NAME = 14
 
 
 def verdict_differs(facts: AttemptFacts) -> Iterator[RuleHit]:
@@ -165,7 +166,12 @@ def no_controls(facts: AttemptFacts) -> Iterator[RuleHit]:
         yield warning(_FINAL_TEST_STAGE, what)
         return
     listed = set(record.expected_node_ids().fail_to_pass)
-    spared = sorted(listed - _controlled(controls))
+    # The sealed tests, and those that had to fail in a blind run in which that is evidence
+    controlled = {test.node_id for test in controls.tests if test.control is ControlKind.SEALED}
+    for run in controls.runs:
+        failing = {test.node_id for test in run.tests if test.must == "fail"}
+        controlled |= failing - set(run.dismissed)
+    spared = sorted(listed - controlled)
     if spared:
         what = (
             f"{len(spared)} of {len(listed)} fail_to_pass tests were neither sealed nor required "
@@ -191,17 +197,6 @@ def controls_disagree(facts: AttemptFacts) -> Iterator[RuleHit]:
         why = _report_difference(facts, name, ((test.node_id, test.outcome) for test in known))
         if why is not None:
             yield critical(name, why)
-
-
-def _controlled(controls: Controls) -> set[NodeId]:
-    """The sealed tests, and those that had to fail in a blind run in which that is evidence."""
-    sealed = {test.node_id for test in controls.tests if test.control is ControlKind.SEALED}
-    return sealed | {
-        test.node_id
-        for run in controls.runs
-        for test in run.tests
-        if test.must == "fail" and test.node_id not in run.dismissed
-    }
 
 
 def hidden_tests_in_patch(facts: AttemptFacts) -> Iterator[RuleHit]:

@@ -71,7 +71,8 @@ def read_base(mirror: Mirror) -> BaseTree:
     for entry in listing.split(b"\0")[:-1]:
         head, _, name = entry.partition(b"\t")
         mode, _, blob, size = head.split()
-        if not mode.startswith(b"100"):  # a symlink or a submodule
+        # A symlink or a submodule.
+        if not mode.startswith(b"100"):
             continue
         path = PurePosixPath(os.fsdecode(name))
         blobs[path] = blob.decode()

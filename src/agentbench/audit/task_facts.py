@@ -202,7 +202,7 @@ class TaskFacts(Struct, frozen=True, kw_only=True):
     """Each `.git` among its files that holds an answer, and the path of that answer."""
 
     def solution_fingerprints(self) -> LeakFingerprints:
-        """The fingerprints of the fix, with the lines around it, that no changed file had before."""
+        """The fingerprints of the fix, with lines around it, that no changed file had before."""
         # A fix is often one short line, which only the lines around it make distinctive.
         sides = [side for file in self.solution for side in file.sides()]
         known = [

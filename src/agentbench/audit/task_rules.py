@@ -25,9 +25,12 @@ _PATCH_SUFFIXES = frozenset({".patch", ".diff", ".rej"})
 _SDIST = re.compile(r"(.+?)-\d[^/]*\.(tar\.gz|tgz|tar\.bz2|tar\.xz|zip)")
 _WHEEL = re.compile(r"(.+?)-\d[^/]*\.(whl|egg)")
 _GIT_FILES = {".bundle": (b"# v", "bundle"), ".pack": (b"PACK", "packfile")}
-_LEAST_FILE = 40  # bytes; any project has several empty files
-_COMMON = 3  # files that contain a piece of text: then it is the style of the project
-_DISTINCTIVE_SHARE = 0.2  # of the fix, in a file like any other: one long line may be a habit
+# Bytes; any project has several empty files.
+_LEAST_FILE = 40
+# Files that contain a piece of text: then it is the style of the project.
+_COMMON = 3
+# Of the fix, in a file like any other: one long line may be a habit.
+_DISTINCTIVE_SHARE = 0.2
 _INSTRUCTION = "instruction.md"
 _LEAST_ASSERTION = 24  # characters; `assert x == 1` may occur anywhere
 _PIP = re.compile(r"pip[\d.]*")

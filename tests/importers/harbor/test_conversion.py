@@ -33,20 +33,20 @@ def form(text: str) -> HarborTaskFile:
         ),
     ],
 )
-def test_what_a_sandbox_cannot_be_is_refused_by_its_key(tmp_path, text, field):
+def test_unsupported_features_are_refused_by_key(tmp_path, text, field):
     found = list(unsupported_features(form(text), harbor_folder(tmp_path)))
     assert [name for name, _ in found] == [field]
     assert all(reason for _, reason in found)
 
 
-def test_neither_an_image_nor_a_dockerfile_is_too_little(tmp_path):
+def test_missing_image_and_dockerfile_are_refused(tmp_path):
     folder = harbor_folder(tmp_path, {"environment/Dockerfile": None})
     ((field, _),) = unsupported_features(form(""), folder)
     assert field == "environment/Dockerfile"
     assert not list(unsupported_features(form('[environment]\ndocker_image = "a"\n'), folder))
 
 
-def test_what_means_nothing_here_is_named():
+def test_unused_keys_are_named():
     text = (
         'source = "a"\nartifacts = ["b"]\n[agent]\nuser = "me"\n[environment]\nspeed = 1\n'
         'skills_dir = "/s"\n[verifier.environment]\ndocker_image = "c"\nstorage_mb = 99\n'
@@ -58,7 +58,7 @@ def test_what_means_nothing_here_is_named():
     ]
 
 
-def test_artifacts_are_of_use_to_a_separate_verifier_alone():
+def test_artifacts_need_a_separate_verifier():
     assert list(unused_keys(form('artifacts = ["a"]\n'))) == ["artifacts"]
 
 
@@ -73,21 +73,21 @@ def table(folder, text: str, workdir: PurePosixPath = APP):
     )
 
 
-def test_limits_that_are_not_given_are_ours(tmp_path):
-    made = table(tmp_path, "")
-    limits = made.environment
+def test_missing_limits_get_our_defaults(tmp_path):
+    created = table(tmp_path, "")
+    limits = created.environment
     assert (limits.cpus, limits.memory_mib, limits.disk_mib) == (1.0, 2048, 4096)
-    assert (made.title, made.agent.timeout_s) == ("x", 1800.0)
+    assert (created.title, created.agent.timeout_s) == ("x", 1800.0)
 
 
 def test_a_long_description_gives_a_title_of_a_line(tmp_path):
-    made = table(tmp_path, f'[task]\nname = "a/b"\ndescription = "{"d" * 300}"\n')
-    assert made.title == "d" * 200
+    created = table(tmp_path, f'[task]\nname = "a/b"\ndescription = "{"d" * 300}"\n')
+    assert created.title == "d" * 200
 
 
-def test_tags_that_are_no_words_are_left_out(tmp_path):
-    made = table(tmp_path, '[metadata]\ntags = ["a", "", 3, "a"]\ncategory = 7\n')
-    assert made.tags == ("harbor", "a")
+def test_tags_of_other_types_are_ignored(tmp_path):
+    created = table(tmp_path, '[metadata]\ntags = ["a", "", 3, "a"]\ncategory = 7\n')
+    assert created.tags == ("harbor", "a")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_tags_that_are_no_words_are_left_out(tmp_path):
         ),
     ],
 )
-def test_a_value_beyond_what_can_be_here_is_unsuitable_by_its_field(tmp_path, text, workdir, field):
+def test_out_of_range_value_is_refused_by_field(tmp_path, text, workdir, field):
     with pytest.raises(UnsupportedTaskError) as caught:
         table(tmp_path, text, PurePosixPath(workdir))
     assert caught.value.field == field
@@ -121,7 +121,7 @@ def test_artifacts_are_all_that_a_separate_verifier_gets(tmp_path, source, taken
     assert verifier.takes == ("/logs/artifacts", taken)
 
 
-def test_excluded_files_of_an_artifact_are_left(tmp_path):
+def test_excluded_files_of_artifact_are_omitted(tmp_path):
     text = 'artifacts = [{ source = "out", exclude = ["*.tmp", "a/b"] }]\n[verifier.environment]\n'
     verifier = table(tmp_path, text).verifier
     assert verifier is not None
@@ -147,8 +147,8 @@ def test_a_phase_has_the_user_that_it_names_or_that_of_the_image(tmp_path, image
     form = parse_harbor_task_file(f"[agent]\n{named}", where="task.toml")
     assert isinstance(form, HarborTaskFile), form
     image = replace(image, workdir=APP)
-    made = convert_task_file(harbor_folder(tmp_path), form, TaskId("x"), image)
-    assert made.environment.user == user
+    created = convert_task_file(harbor_folder(tmp_path), form, TaskId("x"), image)
+    assert created.environment.user == user
 
 
 SERVERS = """
@@ -167,7 +167,7 @@ args = ["/opt/clock.py"]
 """
 
 
-def test_servers_and_skills_are_taken_with_their_headers(tmp_path):
+def test_servers_and_skills_are_imported(tmp_path):
     environment = task(harbor_folder(tmp_path, {"task.toml": SERVERS})).new.table.environment
     notes, clock = environment.mcp_servers
     assert environment.skills == "/opt/skills"
@@ -178,7 +178,7 @@ def test_servers_and_skills_are_taken_with_their_headers(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("table", "said"),
+    ("table", "result"),
     [
         ('name = "a"\n', 'needs `url` with `transport = "sse"`'),
         ('name = "a"\ntransport = "stdio"\n', 'needs `command` with `transport = "stdio"`'),
@@ -187,8 +187,8 @@ def test_servers_and_skills_are_taken_with_their_headers(tmp_path):
         ('name = "a"\nurl = "http://a"\ntransport = "smoke"\n', "'smoke'"),
     ],
 )
-def test_a_server_that_no_client_reaches_is_refused_by_its_field(tmp_path, table, said):
+def test_unreachable_server_is_refused_by_field(tmp_path, table, result):
     text = f"[[environment.mcp_servers]]\n{table}"
     (one,) = refused(harbor_folder(tmp_path, {"task.toml": text}))
     assert one.startswith("task.toml: environment.mcp_servers.0")
-    assert said in one
+    assert result in one

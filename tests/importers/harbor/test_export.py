@@ -47,7 +47,7 @@ def tree(folder):
 
 
 @pytest.mark.parametrize("name", ALL_AGES)
-def test_what_came_from_harbor_goes_back_byte_for_byte(tmp_path, mirrors, name):
+def test_imported_task_is_exported_unchanged(tmp_path, mirrors, name):
     theirs = harbor_folder(tmp_path / name, ALL_AGES[name])
     (theirs / "assets").mkdir()
     (theirs / "assets" / "picture").write_bytes(b"\x00\xff")
@@ -74,7 +74,7 @@ def test_a_task_that_pytest_judges_becomes_a_folder_with_hidden_tests_in_tests_a
     assert (made / "tests" / "test.sh").stat().st_mode & 0o100
 
 
-def test_its_limits_and_its_listed_tests_go_along(tmp_path, mirrors, small):
+def test_limits_and_listed_tests_are_exported(tmp_path, mirrors, small):
     (made,) = export_tasks([small], tmp_path / "out", mirrors, image="base:1").written
     table = tomllib.loads((made / "task.toml").read_text())
     assert table["schema_version"] == "1.4"
@@ -84,7 +84,7 @@ def test_its_limits_and_its_listed_tests_go_along(tmp_path, mirrors, small):
     assert expected["fail_to_pass"] == list(LISTED)
 
 
-def test_its_script_gives_the_reward_of_the_work_that_is_there(tmp_path, mirrors, small):
+def test_exported_script_gives_the_reward(tmp_path, mirrors, small):
     (made,) = export_tasks([small], tmp_path / "out", mirrors, image="base:1").written
     place, logs = tmp_path / "app", tmp_path / "logs"
     logs.mkdir()
@@ -104,7 +104,7 @@ def test_its_script_gives_the_reward_of_the_work_that_is_there(tmp_path, mirrors
     assert reward() == "1"
 
 
-def test_a_folder_that_is_there_is_not_written_over(tmp_path, mirrors, small):
+def test_existing_export_is_not_overwritten(tmp_path, mirrors, small):
     out = tmp_path / "out"
     (made,) = export_tasks([small], out, mirrors, image="a").written
     (made / "instruction.md").write_text("mine")
@@ -115,7 +115,7 @@ def test_a_folder_that_is_there_is_not_written_over(tmp_path, mirrors, small):
     assert (made / "instruction.md").read_text() == small.problem.instruction
 
 
-def test_a_task_without_a_form_there_is_refused_and_the_rest_is_written(tmp_path, mirrors, small):
+def test_inexpressible_task_is_rejected_and_others_exported(tmp_path, mirrors, small):
     problem = small.problem.model_copy(update={"id": "other", "test_command": "python -m unittest"})
     other = small.model_copy(update={"problem": problem})
     exported = export_tasks([other, small], tmp_path / "out", mirrors, image="a")
@@ -125,7 +125,7 @@ def test_a_task_without_a_form_there_is_refused_and_the_rest_is_written(tmp_path
     ]
 
 
-def test_a_baseline_that_is_not_known_there_is_said(tmp_path, mirrors, small):
+def test_baseline_list_gives_a_note(tmp_path, mirrors, small):
     key = small.answer_key.model_copy(update={"pass_to_pass": "baseline"})
     unlisted = small.model_copy(update={"answer_key": key})
     exported = export_tasks([unlisted], tmp_path / "out", mirrors, image="a")
@@ -190,12 +190,12 @@ def test_a_bundle_is_removed_from_the_image(task):
     assert "&& rm -rf .git /tmp/repo.bundle" in cloned
 
 
-def test_files_that_the_hidden_tests_take_away_are_removed():
+def test_files_deleted_by_hidden_tests_are_removed():
     text = export.test_sh(parse_test_command("pytest"), [], ["tests/old one.py"], WORKDIR, ())
     assert "rm -f -- 'tests/old one.py'\n" in text
 
 
-def test_a_repository_of_a_url_is_cloned_at_its_commit_and_loses_its_history(task):
+def test_repository_of_url_is_cloned_without_history(task):
     source = RepoSource(url="https://example.org/x.git", commit="a" * 40)
     text = exported_image.dockerfile(task.model_copy(update={"source": source}), "FROM a")
     assert "git clone --quiet https://example.org/x.git . && git checkout --quiet aaaa" in text
@@ -266,7 +266,7 @@ CORPUS_TASKS = [path.parent for path in sorted(CORPUS.glob("*/task.toml"))]
 
 
 @pytest.mark.parametrize("theirs", CORPUS_TASKS, ids=lambda path: path.name)
-def test_what_judges_a_task_is_the_same_in_harbor(theirs, tmp_path, exported, mirrors):
+def test_exported_verifier_equals_original(theirs, tmp_path, exported, mirrors):
     """The corpus as if the tasks were our own: Harbor's format has all that decides."""
     (ours,) = import_folders(HARBOR, [theirs], tmp_path / "ours").written
     (ours / "harbor" / "task.toml").unlink()
@@ -285,7 +285,7 @@ def test_what_judges_a_task_is_the_same_in_harbor(theirs, tmp_path, exported, mi
         assert judging(other, env) == judging(one, env)
 
 
-def test_a_command_of_its_own_becomes_a_script_and_a_patch_the_solution(tmp_path, exported):
+def test_own_command_and_patch_become_scripts(tmp_path, exported):
     made = exported(greeting(tmp_path / "greeting"))
     (folder,) = made.written
     script = (folder / "tests" / "test.sh").read_text()
@@ -307,7 +307,7 @@ def test_the_user_of_agents_owns_the_work_and_set_up_runs_in_the_image(tmp_path,
     assert lines[-2:] == ['RUN ["/bin/sh", "-c", "chown -Rh 1000:1000 /workspace"]', "USER 1000"]
 
 
-def test_a_fresh_judge_gets_the_whole_work_as_an_artifact(tmp_path, table_of):
+def test_fresh_verifier_gets_workspace_as_artifact(tmp_path, table_of):
     table = table_of(greeting(tmp_path / "greeting"))
     assert table["artifacts"] == [{"source": "/workspace"}]
     verifier = table["verifier"]
@@ -316,13 +316,13 @@ def test_a_fresh_judge_gets_the_whole_work_as_an_artifact(tmp_path, table_of):
     assert table["environment"]["network_mode"] == verifier["network_mode"] == "no-network"
 
 
-def test_a_judge_in_the_agents_container_is_shared_and_takes_nothing(tmp_path, table_of):
+def test_shared_verifier_has_no_artifacts(tmp_path, table_of):
     table = table_of(greeting(tmp_path / "greeting", verifier='environment = "shared"'))
     assert table["verifier"]["environment_mode"] == "shared"
     assert "artifacts" not in table
 
 
-def test_the_image_of_a_judge_holds_its_files(tmp_path, exported):
+def test_image_of_verifier_has_its_files(tmp_path, exported):
     lines = 'image = "judge:1"\ntakes = ["greet.py"]\nleaves = { "greet.py" = ["*.pyc"] }'
     (folder,) = exported(greeting(tmp_path / "greeting", verifier=lines)).written
     text = (folder / "tests" / "Dockerfile").read_text()
@@ -345,7 +345,7 @@ def test_networks_and_variables_of_the_host_have_harbors_form(tmp_path, table_of
     assert table["environment"]["env"] == {"PLAIN": "${OURS:-x}", "KEY": "${KEY}"}
 
 
-def test_what_set_up_and_steps_lack_there_is_said(tmp_path, exported):
+def test_differences_of_set_up_and_steps_are_noted(tmp_path, exported):
     folder = greeting(tmp_path / "greeting", environment='env_from_host = { KEY = "KEY" }\n')
     table = (folder / "task.toml").read_text()
     (folder / "task.toml").write_text(f'{table}\n[[steps]]\nname = "one"\n')
@@ -369,7 +369,7 @@ def test_what_set_up_and_steps_lack_there_is_said(tmp_path, exported):
         ('env = { A = "${B}" }', "env.A: '${B}' would be a variable of the host in Harbor"),
     ],
 )
-def test_a_judge_without_a_form_there_is_refused(tmp_path, exported, lines, said):
+def test_inexpressible_verifier_is_rejected(tmp_path, exported, lines, said):
     folder = greeting(tmp_path / "greeting", verifier=lines)
     (folder / "judge").mkdir()
     (folder / "judge" / "Dockerfile").write_text("FROM a\n")
@@ -384,13 +384,13 @@ def test_a_judge_without_a_form_there_is_refused(tmp_path, exported, lines, said
         (".harborignore", "tests/: has a .harborignore, which Harbor obeys"),
     ],
 )
-def test_a_file_that_harbor_would_take_otherwise_is_refused(tmp_path, exported, name, said):
+def test_file_with_another_meaning_in_harbor_is_rejected(tmp_path, exported, name, said):
     folder = greeting(tmp_path / "greeting")
     (folder / "tests" / name).write_text("x\n")
     assert exported(folder).rejections[0].what.startswith(said)
 
 
-def test_services_go_along_with_a_public_network_and_that_is_said(tmp_path, exported):
+def test_services_are_exported_with_public_network(tmp_path, exported):
     (tmp_path / "shop").mkdir()
     made = exported(web_shop(tmp_path / "shop"))
     (folder,) = made.written
@@ -424,7 +424,7 @@ def test_an_image_of_a_compose_file_is_refused(tmp_path, exported, main, said):
     assert exported(folder).rejections[0].what.startswith(said)
 
 
-def test_a_dockerfile_beside_the_answers_is_refused(tmp_path, exported):
+def test_dockerfile_next_to_answers_is_rejected(tmp_path, exported):
     folder = greeting(tmp_path / "greeting")
     table = (folder / "task.toml").read_text()
     table = table.replace('image = "agentbench/python:3.11"', 'dockerfile = "Dockerfile"')
@@ -433,7 +433,7 @@ def test_a_dockerfile_beside_the_answers_is_refused(tmp_path, exported):
     assert exported(folder).rejections[0].what.startswith("Dockerfile: is next to task.toml")
 
 
-def test_usual_judges_need_no_script_of_ours(tmp_path, exported):
+def test_default_verifier_needs_no_wrapper(tmp_path, exported):
     folder = greeting(tmp_path / "greeting")
     usual = Verifier().command
     table = (folder / "task.toml").read_text().replace("python /tests/judge.py", usual)
@@ -475,7 +475,7 @@ def imported(tmp_path):
     return ours, export
 
 
-def test_changes_that_harbors_files_do_not_show_are_named(imported):
+def test_changes_since_import_are_noted(imported):
     ours, export = imported
     assert export() == []
     text = (ours / "task.toml").read_text()
@@ -485,7 +485,7 @@ def test_changes_that_harbors_files_do_not_show_are_named(imported):
     assert export() == [f"hello: {said}"]
 
 
-def test_files_that_an_import_cannot_read_again_are_said(imported):
+def test_unimportable_originals_are_noted(imported):
     ours, export = imported
     (ours / "harbor" / "task.toml").write_text('[agent]\ntimeout_sec = "long"\n')
     assert export() == [
@@ -493,7 +493,7 @@ def test_files_that_an_import_cannot_read_again_are_said(imported):
     ]
 
 
-def test_the_users_and_folders_that_an_image_has_count_as_unchanged(tmp_path):
+def test_values_of_image_count_as_unchanged(tmp_path):
     changes = {"environment/Dockerfile": "FROM python:3.12\n"}
     theirs = harbor_folder(tmp_path / "hello", changes)
     settings = ImageSettings(workdir=PurePosixPath("/srv/own"), user="worker")

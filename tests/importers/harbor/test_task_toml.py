@@ -14,7 +14,7 @@ def test_plain_values_stay_as_they_are():
     assert split_env(env) == (env, {})
 
 
-def test_the_hosts_variables_are_named_and_never_read(monkeypatch):
+def test_variables_of_host_are_not_read(monkeypatch):
     monkeypatch.setenv("API_KEY", "secret")
     env = {"KEY": "${API_KEY}", "MODEL": "${BIG:-small}"}
     assert split_env(env) == ({"MODEL": "small"}, {"KEY": "API_KEY", "MODEL": "BIG"})
@@ -66,7 +66,7 @@ def test_keys_that_no_schema_has_are_named_with_their_tables():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "result"),
     [
         ("a = ", "x/task.toml: not valid TOML: "),
         ('schema_version = "2.0"', "x/task.toml: schema_version: '2.0' is not one of 1.0 to 1.4"),
@@ -86,10 +86,10 @@ def test_keys_that_no_schema_has_are_named_with_their_tables():
         ("[task]\ndescription = 'a'", "x/task.toml: task.name: is missing"),
     ],
 )
-def test_a_wrong_file_is_refused_with_its_field(text, said):
+def test_a_wrong_file_is_refused_with_its_field(text, result):
     (one,) = refused(text)
-    assert one.startswith(said)
+    assert one.startswith(result)
 
 
-def test_all_faults_are_told_at_once():
+def test_all_faults_of_harbor_file_are_reported():
     assert len(refused("[agent]\ntimeout_sec = -1\n[environment]\ncpus = 0\ngpus = 'a'")) == 3

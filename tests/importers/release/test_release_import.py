@@ -38,16 +38,18 @@ def gate(tmp_path, sandbox):
     return ValidationSettings(options=options, write_ids=True, record=True)
 
 
-def wanted(*lines):
+def requested(*lines):
     return [parse_requested_releases(line.split()) for line in lines]
 
 
-def test_good_pairs_are_kept_and_each_other_one_has_its_reason(index, tmp_path):
+def test_valid_pairs_become_tasks_and_others_have_reasons(index, tmp_path):
     index.add("unfixed", "1.0", OLD)
     index.add("unfixed", "1.1", {**NEW, "demo.py": NEW["demo.py"].replace("-1", "-3")})
     out = tmp_path / "tasks"
-    told = ReleaseImportSettings(index=index.client, out=out, gate=gate(tmp_path, local_provider()))
-    entries = import_releases(wanted("demo", "absent", "unfixed 1.0 1.1"), told, QUIETLY)
+    result = ReleaseImportSettings(
+        index=index.client, out=out, gate=gate(tmp_path, local_provider())
+    )
+    entries = import_releases(requested("demo", "absent", "unfixed 1.0 1.1"), result, QUIETLY)
     assert [entry.fate for entry in entries] == [
         CandidateOutcome.KEPT,
         CandidateOutcome.REJECTED,
@@ -67,40 +69,40 @@ def test_good_pairs_are_kept_and_each_other_one_has_its_reason(index, tmp_path):
     )
 
 
-def test_without_a_gate_tasks_are_written_and_none_is_run(index, tmp_path):
-    told = ReleaseImportSettings(index=index.client, out=tmp_path / "tasks", gate=None)
-    (entry,) = import_releases(wanted("demo"), told, QUIETLY)
+def test_tasks_are_written_without_validation(index, tmp_path):
+    result = ReleaseImportSettings(index=index.client, out=tmp_path / "tasks", gate=None)
+    (entry,) = import_releases(requested("demo"), result, QUIETLY)
     assert entry.fate is CandidateOutcome.KEPT
     assert (tmp_path / "tasks/demo-1.1/task.toml").is_file()
 
 
-def test_a_task_that_is_there_is_replaced_only_when_told_so(index, tmp_path):
+def test_existing_release_task_is_replaced_only_on_request(index, tmp_path):
     out = tmp_path / "tasks"
     there = out / "demo-1.1" / "mine"
     there.mkdir(parents=True)
-    told = ReleaseImportSettings(index=index.client, out=out, gate=None)
-    (entry,) = import_releases(wanted("demo"), told, QUIETLY)
+    result = ReleaseImportSettings(index=index.client, out=out, gate=None)
+    (entry,) = import_releases(requested("demo"), result, QUIETLY)
     assert "already exists" in entry.reasons[0]
     assert there.is_dir()
     again = ReleaseImportSettings(index=index.client, out=out, gate=None, replace=True)
-    (entry,) = import_releases(wanted("demo"), again, QUIETLY)
+    (entry,) = import_releases(requested("demo"), again, QUIETLY)
     assert entry.fate is CandidateOutcome.KEPT
     assert not there.exists()
 
 
-def test_what_the_index_did_not_answer_is_not_decided(tmp_path):
+def test_unavailable_index_leaves_pair_undecided(tmp_path):
     with PackageIndex(PipSettings(index="http://127.0.0.1:9/")) as client:
-        told = ReleaseImportSettings(index=client, out=tmp_path / "tasks", gate=None)
-        (entry,) = import_releases(wanted("demo 1.0 1.1"), told, QUIETLY)
+        result = ReleaseImportSettings(index=client, out=tmp_path / "tasks", gate=None)
+        (entry,) = import_releases(requested("demo 1.0 1.1"), result, QUIETLY)
     assert entry.fate is CandidateOutcome.UNDECIDED
     assert (entry.old, entry.new) == ("1.0", "1.1")
 
 
-def test_a_folder_that_cannot_be_made_is_said(index, tmp_path):
+def test_unwritable_folder_is_reported(index, tmp_path):
     (tmp_path / "file").write_text("")
-    told = ReleaseImportSettings(index=index.client, out=tmp_path / "file" / "tasks", gate=None)
+    result = ReleaseImportSettings(index=index.client, out=tmp_path / "file" / "tasks", gate=None)
     with pytest.raises(UsageError, match="cannot be written"):
-        import_releases(wanted("demo"), told, QUIETLY)
+        import_releases(requested("demo"), result, QUIETLY)
 
 
 @pytest.mark.soak  # takes the same ways as a package of the local index
@@ -111,9 +113,9 @@ def test_a_real_package_becomes_a_good_task_in_docker(tmp_path):
             client.pair(parse_requested_releases(["termcolor"]))
         except UnavailableError as error:
             INDEX.refuse(str(error))
-        told = ReleaseImportSettings(
+        result = ReleaseImportSettings(
             index=client, out=tmp_path / "tasks", gate=gate(tmp_path, "docker")
         )
-        (entry,) = import_releases(wanted("termcolor 3.2.0 3.3.0"), told, QUIETLY)
+        (entry,) = import_releases(requested("termcolor 3.2.0 3.3.0"), result, QUIETLY)
     assert entry.fate is CandidateOutcome.KEPT, entry.reasons
     assert entry.fail_to_pass > 0

@@ -28,7 +28,7 @@ def origin(tmp_path):
     return made
 
 
-def test_files_that_come_change_move_and_go_are_named(origin):
+def test_changed_files_of_patch_are_listed(origin):
     origin.write("a.py", "1\n2\n3\n4\n5\n7\n")
     origin.write("new\u00e9.bin", "\0")
     origin.git("mv", "sub/two words.py", "moved.py")
@@ -37,7 +37,7 @@ def test_files_that_come_change_move_and_go_are_named(origin):
     assert set(map(str, named)) == {"a.py", "new\u00e9.bin", "moved.py"}
 
 
-def test_a_line_of_code_that_looks_like_a_header_is_none(origin):
+def test_code_like_a_header_is_no_file(origin):
     origin.write("a.sql", "-- /etc/passwd\n++ ../x\nnew file mode 120000\r\n")
     origin.git("add", "--all")
     assert patched_files(origin.diff()) == (PurePosixPath("a.sql"),)
@@ -54,27 +54,27 @@ def test_a_line_of_code_that_looks_like_a_header_is_none(origin):
         ("-x", "'-x' is not a plain path"),
     ],
 )
-def test_a_path_that_leads_elsewhere_is_refused(name, why):
+def test_escaping_path_is_refused(name, why):
     patch = f"diff --git a/{name} b/{name}\n--- a/{name}\n+++ b/{name}\n@@ -1 +1 @@\n-a\n+b\n"
-    with pytest.raises(UnsupportedPatchError) as told:
+    with pytest.raises(UnsupportedPatchError) as result:
         patched_files(patch.encode())
-    assert str(told.value) == why
+    assert str(result.value) == why
 
 
 @pytest.mark.parametrize("mode", ["120000", "160000"])
-def test_what_makes_no_regular_file_is_refused(mode):
+def test_irregular_file_in_patch_is_refused(mode):
     patch = f"diff --git a/x b/x\nnew file mode {mode}\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+y\n"
     with pytest.raises(UnsupportedPatchError, match="creates a symlink or a submodule"):
         patched_files(patch.encode())
 
 
 @pytest.mark.parametrize("patch", [b"", b"hello\n", b"--- a/x\n+++ b/x\n@@ -1 +1 @@\n"])
-def test_what_git_does_not_take_for_a_patch_is_refused_with_its_words(patch):
+def test_malformed_patch_is_refused(patch):
     with pytest.raises(UnsupportedPatchError, match=r"^is not a git patch: error: "):
         patched_files(patch)
 
 
-def test_a_patch_that_was_cut_off_at_its_end_gets_its_line_end():
+def test_missing_last_line_end_is_added():
     assert patch_bytes("a\n") == b"a\n"
     assert patch_bytes("a") == b"a\n"
 
@@ -107,7 +107,7 @@ def made(**changes):
     return convert_instance(instance, NOTHING, content)
 
 
-def test_a_task_has_the_instance_s_patches_and_is_tagged_by_its_project():
+def test_task_has_patches_and_tag_of_instance():
     new = made()
     assert (new.id, new.table.id, new.table.tags) == ("a__b-1", "a__b-1", ("swebench", "a/b"))
     assert (new.solution_patch, new.tests_patch) == (b"mended\n", b"tested\n")
@@ -124,7 +124,7 @@ def test_a_task_has_the_instance_s_patches_and_is_tagged_by_its_project():
         ("# \n*\n", "A__b-1"),
     ],
 )
-def test_the_first_line_that_says_something_is_the_title(statement, title):
+def test_first_line_with_words_is_the_title(statement, title):
     assert made(problem_statement=statement).table.title == title
 
 
@@ -161,7 +161,7 @@ def bug(tested_origin):
     return tested_origin.diff()
 
 
-def test_the_state_has_the_bug_and_lacks_the_tests_that_show_it(tested_origin, mirror):
+def test_reversed_state_has_bug_and_no_tests(tested_origin, mirror):
     with reverse_bug_patch(bug(tested_origin), mirror, ["tests/test_a.py"]) as turned:
         files = {
             str(path.relative_to(turned.folders["repo"])): path.read_text()
@@ -171,7 +171,7 @@ def test_the_state_has_the_bug_and_lacks_the_tests_that_show_it(tested_origin, m
     assert files == {"code.py": "wrong\n", "tests/test_b.py": "b\n"}
 
 
-def test_both_patches_apply_to_that_state_and_give_the_right_one(tested_origin, mirror, mirrors):
+def test_patches_of_reversed_bug_apply(tested_origin, mirror, mirrors):
     with reverse_bug_patch(bug(tested_origin), mirror, ["tests/test_a.py"]) as turned:
         base = mirrors.of(RepoSource(files=turned.folders["repo"]))
         solution = apply_patch_to_commit(turned.solution_patch, base)
@@ -180,7 +180,7 @@ def test_both_patches_apply_to_that_state_and_give_the_right_one(tested_origin, 
     assert {str(path): file.content for path, file in tests.items()} == {"tests/test_a.py": b"a\n"}
 
 
-def test_a_patch_that_does_not_fit_says_what_git_says(tested_origin, mirror):
+def test_patch_that_does_not_fit_gives_message_of_git(tested_origin, mirror):
     patch = bug(tested_origin).replace(b"-right", b"-left")
     with (
         pytest.raises(PatchDoesNotApplyError, match=r"patch failed: code\.py:1"),
@@ -189,7 +189,7 @@ def test_a_patch_that_does_not_fit_says_what_git_says(tested_origin, mirror):
         pass
 
 
-def test_tests_that_are_not_in_the_project_are_named(tested_origin, mirror):
+def test_missing_tests_are_named(tested_origin, mirror):
     with (
         pytest.raises(PatchDoesNotApplyError, match=r"tests/gone\.py"),
         reverse_bug_patch(bug(tested_origin), mirror, ["tests/gone.py"]),

@@ -92,12 +92,12 @@ def test_a_user_s_own_recipe_comes_first(write):
 )
 def test_a_wrong_file_is_refused_with_file_and_field(write, text, what):
     path = write(text)
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as result:
         read_recipes(path)
-    assert str(told.value).startswith(f"{path}: {what}")
+    assert str(result.value).startswith(f"{path}: {what}")
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path):
+def test_missing_file_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"gone\.toml: expected a file of recipes, cannot read"):
         read_recipes(tmp_path / "gone.toml")
 
@@ -351,8 +351,8 @@ def test_a_python_without_an_image_is_replaced_by_one_that_the_recipe_names(
 
 
 def test_swe_rebench_s_own_words_come_before_the_shipped_recipes():
-    told = {"python": "3.9", "install": "pip install -e .[x]", "pip_packages": ["attrs"]}
-    flask = instance(repo="pallets/flask", install_config=told, docker_image="x/y")
+    result = {"python": "3.9", "install": "pip install -e .[x]", "pip_packages": ["attrs"]}
+    flask = instance(repo="pallets/flask", install_config=result, docker_image="x/y")
     found = environment_of(flask, EnvironmentSources(shipped=SHIPPED))
     assert found.environment.image == "agentbench/python:3.9"
     assert found.setup.all_commands == (
@@ -362,7 +362,7 @@ def test_swe_rebench_s_own_words_come_before_the_shipped_recipes():
 
 
 @pytest.mark.parametrize(
-    ("told", "what"),
+    ("result", "what"),
     [
         ({"test_cmd": "tox -e py39"}, "install_config.test_cmd is 'tox -e py39', and agentbench"),
         ({"test_cmd": "pytest; rm -rf /"}, "install_config.test_cmd is 'pytest; rm -rf /'"),
@@ -370,9 +370,9 @@ def test_swe_rebench_s_own_words_come_before_the_shipped_recipes():
         ({"install": "x\0"}, "install_config"),
     ],
 )
-def test_words_that_make_no_task_are_refused(told, what):
+def test_words_that_make_no_task_are_refused(result, what):
     with pytest.raises((UnknownEnvironmentError, ValueError), match="install") as error:
-        environment_of(instance(install_config=told), EnvironmentSources())
+        environment_of(instance(install_config=result), EnvironmentSources())
     assert what in str(error.value)
 
 
@@ -429,7 +429,7 @@ def test_a_recipe_whose_command_does_not_start_its_runner_is_refused():
     assert one(runner="unittest")[0].recipe[0].test_command == "python -m unittest"
 
 
-def test_what_nobody_described_is_left_to_whoever_finds_it_out():
+def test_unknown_environment_is_left_to_detection():
     found = InstanceEnvironment(environment=EnvironmentTable(), setup=TaskSetup())
     asked = []
     sources = EnvironmentSources(

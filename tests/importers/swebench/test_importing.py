@@ -33,13 +33,13 @@ def test_a_folder_with_blanks_in_its_name_gives_a_url_without(tmp_path):
 
 
 @pytest.mark.parametrize("with_folder", [False, True])
-def test_what_is_not_there_is_of_github(tmp_path, with_folder):
+def test_missing_clone_gives_url_of_github(tmp_path, with_folder):
     url = clone_url("acme/x", tmp_path if with_folder else None)
     assert url == "https://github.com/acme/x.git"
     assert not is_local(url)
 
 
-def test_every_task_of_a_run_is_an_instance_with_its_first_attempt_s_last_record(tmp_path):
+def test_run_gives_last_record_of_first_attempts(tmp_path):
     origin = SwebenchOrigin(instance_id="One__x-1", repo="One/x", fail_to_pass=("t.py::a",))
     (tmp_path / "one").mkdir()
     (tmp_path / "one" / ORIGIN_FILE).write_bytes(origin_json(origin))
@@ -88,7 +88,7 @@ def test_an_instance_becomes_a_task_that_loads(take, project, tmp_path):
     assert task.problem.test_paths == (), "an agent is not told which files bear the hidden tests"
 
 
-def test_the_instance_s_own_id_and_names_are_remembered(take, project):
+def test_origin_has_id_and_names_of_instance(take, project):
     (folder,) = take(project.instance()).written
     origin = read_origin(folder)
     assert (origin.instance_id, origin.repo, origin.version) == (ID, project.repo, "1.0")
@@ -106,7 +106,7 @@ def test_the_instance_s_own_id_and_names_are_remembered(take, project):
         ("v0.9", "1.0", None),
     ],
 )
-def test_the_set_up_knows_a_version_that_no_tag_says(take, project, tag, version, given):
+def test_untagged_version_is_set_in_set_up(take, project, tag, version, given):
     if tag is not None:
         project.origin.git("tag", tag, project.base_commit)
     recipes = InstallRecipes(recipe=(InstallRecipe(repo=project.repo, install="make"),))
@@ -117,7 +117,7 @@ def test_the_set_up_knows_a_version_that_no_tag_says(take, project, tag, version
     assert commands == [f"{exported}make"]
 
 
-def test_names_that_are_cut_are_told_apart(take, project):
+def test_truncated_names_are_recognised(take, project):
     names = ["tests/test_counting.py::test_last[two", "tests/test_counting.py::test_last[one]"]
     imported = take(project.instance(FAIL_TO_PASS=names))
     assert imported.without_node_ids == list(imported.written)
@@ -125,7 +125,7 @@ def test_names_that_are_cut_are_told_apart(take, project):
     assert listed["fail_to_pass"] == ["tests/test_counting.py::test_last[one]"]
 
 
-def test_a_bug_of_swe_smith_is_turned_round(take, project, tmp_path):
+def test_bug_of_swe_smith_is_reversed(take, project, tmp_path):
     (folder,) = take(project.smith()).written
     assert not (folder / "repo" / "tests" / "test_counting.py").exists()
     assert "items[-2]" in (folder / "repo" / "counting.py").read_text()
@@ -220,7 +220,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("changes", "field", "what"), BROKEN)
-def test_a_wrong_instance_is_refused_with_line_id_and_field_and_the_rest_is_taken(
+def test_invalid_instance_is_rejected_and_others_imported(
     take, project, tmp_path, changes, field, what
 ):
     wrong = project.instance(**{"instance_id": "Acme__counting-8", **changes})
@@ -236,7 +236,7 @@ def test_a_wrong_instance_is_refused_with_line_id_and_field_and_the_rest_is_take
 
 
 @pytest.mark.parametrize("field", ["patch", "test_patch"])
-def test_a_patch_of_which_all_lines_end_in_crlf_was_converted(take, project, field):
+def test_patch_with_crlf_lines_is_converted(take, project, field):
     crlf = getattr(project, field).replace("\n", "\r\n")
     (folder,) = take(project.instance(**{field: crlf})).written
     stored = {"patch": "solution.patch", "test_patch": "tests.patch"}[field]
@@ -244,9 +244,7 @@ def test_a_patch_of_which_all_lines_end_in_crlf_was_converted(take, project, fie
 
 
 @pytest.mark.parametrize("field", ["patch", "test_patch"])
-def test_a_patch_of_which_some_lines_end_in_crlf_is_told_from_one_that_does_not_fit(
-    take, project, field
-):
+def test_patch_with_some_crlf_lines_is_named(take, project, field):
     mixed = getattr(project, field).replace("\n", "\r\n").removesuffix("\r\n") + "\n"
     (refusal,) = take(project.instance(**{field: mixed})).rejections
     assert (refusal.field, refusal.what.partition(";")[0]) == (field, "its lines end in CRLF")
@@ -265,7 +263,7 @@ def test_a_patch_of_which_some_lines_end_in_crlf_is_told_from_one_that_does_not_
         {"patch": "strip"},
     ],
 )
-def test_a_field_in_another_form_of_one_meaning_is_read(take, project, changes):
+def test_fields_are_read_in_all_known_forms(take, project, changes):
     if changes == {"patch": "strip"}:
         changes = {"patch": project.patch.removesuffix("\n")}
     (folder,) = take(project.instance(**changes)).written
@@ -298,14 +296,14 @@ FOREIGN = [
 
 
 @pytest.mark.parametrize(("row", "what"), FOREIGN)
-def test_a_row_that_is_no_instance_is_refused_in_one_line(take, project, row, what):
+def test_row_that_is_no_instance_is_rejected(take, project, row, what):
     imported = take(row, project.instance())
     assert len(imported.written) == 1
     (refusal,) = imported.rejections
     assert what in str(refusal)
 
 
-def test_a_row_in_another_language_is_refused_by_the_files_it_touches(take, project):
+def test_row_in_another_language_is_rejected(take, project):
     row = project.instance(
         instance_id="chart__chart-1",
         patch=GIT.format("src/a.js"),
@@ -331,7 +329,7 @@ def test_a_row_in_another_language_is_refused_by_the_files_it_touches(take, proj
         (b"\0\0\0\0", "is not JSON"),
     ],
 )
-def test_a_line_that_is_no_instance_is_refused_by_its_number(take, project, tmp_path, line, what):
+def test_malformed_line_is_rejected_with_number(take, project, tmp_path, line, what):
     imported = take("", line, project.instance())
     assert len(imported.written) == 1
     (refusal,) = imported.rejections
@@ -345,7 +343,7 @@ def test_lines_that_end_in_crlf_are_lines(take, project):
 
 
 @pytest.mark.parametrize("second", [ID, ID.lower()])
-def test_of_two_instances_with_one_id_the_first_is_taken(take, project, tmp_path, second):
+def test_first_of_duplicate_instances_is_imported(take, project, tmp_path, second):
     imported = take(project.instance(), project.instance(instance_id=second))
     assert len(imported.written) == 1
     (refusal,) = imported.rejections
@@ -355,12 +353,12 @@ def test_of_two_instances_with_one_id_the_first_is_taken(take, project, tmp_path
     )
 
 
-def test_all_faults_of_an_instance_are_told_at_once(take, project):
+def test_all_faults_of_an_instance_are_reported(take, project):
     refused = take(project.instance(base_commit="x", repo="y", FAIL_TO_PASS=3)).rejections
     assert {refusal.field for refusal in refused} == {"base_commit", "repo", "FAIL_TO_PASS"}
 
 
-def test_only_those_that_were_asked_for_are_taken(take, project, tmp_path):
+def test_only_requested_instances_are_imported(take, project, tmp_path):
     other = project.instance(instance_id="Acme__counting-8", repo="wrong")
     imported = take(other, project.instance(), instances=frozenset({ID, "gone-1"}))
     assert len(imported.written) == 1
@@ -369,14 +367,14 @@ def test_only_those_that_were_asked_for_are_taken(take, project, tmp_path):
     ]
 
 
-def test_no_more_are_written_than_asked_for(take, project):
+def test_limit_of_instances_holds(take, project):
     entries = [project.instance(instance_id=f"a__b-{number}") for number in range(3)]
     wrong = project.instance(instance_id="a__b-9", patch="")
     imported = take(wrong, *entries, limit=2)
     assert [folder.name for folder in imported.written] == ["a__b-0", "a__b-1"]
 
 
-def test_a_task_that_is_there_is_replaced_only_when_asked(take, project):
+def test_existing_task_is_replaced_only_on_request(take, project):
     (folder,) = take(project.instance()).written
     (refusal,) = take(project.instance()).rejections
     assert refusal.what == f"{folder} already exists; give another --out, or --replace"
@@ -384,7 +382,7 @@ def test_a_task_that_is_there_is_replaced_only_when_asked(take, project):
     assert read_origin(again).version == "2.0"
 
 
-def test_a_project_that_no_source_describes_is_refused_with_what_to_give(take, project):
+def test_instance_without_environment_is_rejected(take, project):
     (refusal,) = take(project.instance(), sources=EnvironmentSources()).rejections
     assert (refusal.field, refusal.what) == (
         "repo",
@@ -401,7 +399,7 @@ def test_a_folder_that_is_no_repository_is_refused_by_name(take, project, repos)
     assert refusal.what.startswith("cannot be cloned: file://")
 
 
-def test_without_a_clone_at_hand_the_url_is_github_s_and_nothing_is_fetched(project, take):
+def test_url_of_github_is_used_and_not_fetched(project, take):
     (folder,) = take(project.instance(base_commit="1" * 40), repos=None).written
     repo = tomllib.loads((folder / "task.toml").read_text())["repo"]
     assert repo == {"url": "https://github.com/Acme/counting.git", "commit": "1" * 40}
@@ -413,13 +411,13 @@ def test_a_bug_that_does_not_apply_is_refused(take, project):
     assert refusal.what.startswith("does not apply to the base commit: ")
 
 
-def test_a_bug_whose_tests_are_nowhere_is_refused(take, project):
+def test_bug_without_tests_is_rejected(take, project):
     (refusal,) = take(project.smith(FAIL_TO_PASS=["tests/test_gone.py::test_a"])).rejections
     assert refusal.field == "patch"
     assert "tests/test_gone.py" in refusal.what
 
 
-def test_a_file_of_an_unknown_kind_or_none_at_all_ends_the_import(tmp_path):
+def test_unknown_or_missing_file_is_an_error(tmp_path):
     choice, mirrors = ImportSelection(out=tmp_path), Mirrors(tmp_path / "mirrors")
     with pytest.raises(UsageError, match=r"expected a name that ends in \.jsonl"):
         import_all(tmp_path / "in.csv", choice, mirrors)
@@ -437,20 +435,20 @@ def test_the_three_kinds_of_files_give_the_same(project, tmp_path, sources, repo
     (tmp_path / "in.json").write_text(json.dumps(rows))
     (tmp_path / "dict.json").write_text(json.dumps({row["instance_id"]: row for row in rows}))
     parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
-    made = []
+    created = []
     for name in ("in.jsonl", "in.json", "dict.json", "in.parquet"):
         out = tmp_path / name.replace(".", "-")
         choice = ImportSelection(out=out, repos=repos, sources=sources)
         imported = import_all(tmp_path / name, choice, Mirrors(tmp_path / "mirrors"))
         assert imported.rejections == []
-        made.append(
+        created.append(
             {p.relative_to(out): p.read_bytes() for p in sorted(out.rglob("*")) if p.is_file()}
         )
-    assert made[0]
-    assert all(each == made[0] for each in made)
+    assert created[0]
+    assert all(each == created[0] for each in created)
 
 
-def test_the_project_s_repository_is_left_as_it_was(take, project):
+def test_local_repository_is_not_changed(take, project):
     before = project.origin.git("for-each-ref"), project.origin.git("count-objects")
     take(project.instance())
     take(project.smith())

@@ -38,7 +38,7 @@ IDS = (
         ("--version is equivalent to version", NameKind.OTHER),
     ],
 )
-def test_a_name_shows_what_became_of_an_id(name, kind):
+def test_name_kind_is_recognised(name, kind):
     assert name_kind(name) is kind
     assert are_node_ids([name]) is (kind is NameKind.NODE_ID)
 
@@ -54,7 +54,7 @@ def test_a_name_shows_what_became_of_an_id(name, kind):
         ("[100%]", []),
     ],
 )
-def test_a_name_means_every_test_that_a_log_s_parser_would_have_called_so(name, meant):
+def test_name_means_all_tests_of_the_log_parser(name, meant):
     assert matching_node_ids(name, IDS) == tuple(IDS[number] for number in meant)
 
 
@@ -81,7 +81,7 @@ def test_names_are_a_list_or_the_json_text_of_one(names):
     assert parsed.fail_to_pass == parsed.pass_to_pass == ("t.py::a", "t.py::b")
 
 
-def test_names_in_small_letters_are_swe_bench_pro_s():
+def test_lower_case_fields_are_read():
     parsed = parse(FAIL_TO_PASS=..., PASS_TO_PASS=..., fail_to_pass='["t.py::a"]', pass_to_pass=[])
     assert parsed.fail_to_pass == ("t.py::a",)
 
@@ -95,9 +95,9 @@ def test_fields_that_data_sets_leave_empty_may_be_null():
     assert (parsed.version, parsed.own_image, parsed.install_config) == ("", "", None)
 
 
-@pytest.mark.parametrize("told", [{"python": "3.9"}, '{"python": "3.9", "log_parser": "x"}'])
-def test_swe_rebench_s_set_up_is_a_table_or_its_json_text(told):
-    assert parse(install_config=told).install_config.python == "3.9"
+@pytest.mark.parametrize("result", [{"python": "3.9"}, '{"python": "3.9", "log_parser": "x"}'])
+def test_swe_rebench_s_set_up_is_a_table_or_its_json_text(result):
+    assert parse(install_config=result).install_config.python == "3.9"
 
 
 def test_a_project_of_swe_smith_s_makes_the_bug():
@@ -108,7 +108,7 @@ def test_a_project_of_swe_smith_s_makes_the_bug():
     assert not parse().makes_the_bug
 
 
-def test_what_other_instances_must_have_is_missed_by_its_name():
+def test_missing_fields_are_named():
     refused = parse(test_patch=..., base_commit=..., problem_statement="  ")
     assert [str(each) for each in refused] == [
         "in.jsonl:3: a__b-1: base_commit: is missing",

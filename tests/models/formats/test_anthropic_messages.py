@@ -12,7 +12,7 @@ from tests.models.raw import anthropic_events
 FORMAT = AnthropicMessagesFormat()
 
 
-def test_what_the_cache_had_and_got_is_input_too() -> None:
+def test_cached_tokens_count_as_input() -> None:
     usage = {
         "input_tokens": 10,
         "cache_read_input_tokens": 4,
@@ -25,7 +25,7 @@ def test_what_the_cache_had_and_got_is_input_too() -> None:
     )
 
 
-def test_a_stream_tells_its_tokens_bit_by_bit() -> None:
+def test_tokens_of_stream_are_combined() -> None:
     usage = {"input_tokens": 10, "cache_read_input_tokens": 4, "output_tokens": 1}
     start = FORMAT.tokens({"type": "message_start", "message": {"usage": usage}})
     assert start == TokenCounts(input=14, output=1, cached=4)
@@ -38,7 +38,7 @@ def test_a_stream_tells_its_tokens_bit_by_bit() -> None:
     assert FORMAT.tokens({"type": "ping"}, end) == end
 
 
-def test_the_end_a_refusal_and_an_error_are_seen() -> None:
+def test_end_refusal_and_error_are_recognised() -> None:
     assert FORMAT.ends({"type": "message_stop"})
     assert not FORMAT.ends({"type": "message_delta"})
     assert FORMAT.refuses({"stop_reason": "refusal"})
@@ -49,7 +49,7 @@ def test_the_end_a_refusal_and_an_error_are_seen() -> None:
     assert FORMAT.error({"type": "message_stop"}) is None
 
 
-def test_nothing_is_amended() -> None:
+def test_request_is_not_amended() -> None:
     assert FORMAT.amended({"stream": True}) is None
     assert not FORMAT.is_extra({})
 
@@ -74,11 +74,11 @@ def block(index, **content):
         ("something new", StopReason.DONE),
     ],
 )
-def test_the_reason_to_stop_is_told(reason, stop):
+def test_stop_reason_is_read(reason, stop):
     assert streamed(stop=reason).stop is stop
 
 
-def test_a_block_may_come_in_one_piece():
+def test_block_may_come_whole():
     answer = streamed(
         block(0, type="text", text="all of it"),
         block(1, type="tool_use", id="c", name="run", input={"command": "ls"}),
@@ -96,7 +96,7 @@ def test_a_delta_may_have_the_arguments_as_an_object(piece):
     assert answer.tool_calls[0].arguments == '{"command": "ls"}'
 
 
-def test_what_is_not_known_is_passed_over():
+def test_unknown_events_are_ignored():
     answer = streamed(
         {"type": "ping"},
         block(0, type="hologram", light="blue"),
@@ -108,12 +108,12 @@ def test_what_is_not_known_is_passed_over():
     assert answer == ModelAnswer()
 
 
-def test_a_message_that_does_not_say_why_it_stops_was_cut():
+def test_message_without_stop_reason_is_incomplete():
     assert streamed(block(0, type="text", text="half"), stop=None) is None
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", "3", "[" * 99_999, "null"])
-def test_arguments_that_are_no_object_are_sent_back_as_none(text):
+def test_malformed_arguments_are_sent_back_empty(text):
     answer = streamed(
         block(0, type="thinking", thinking="hm"),
         block(1, type="tool_use", id="c", name="run", input=text),
@@ -138,7 +138,7 @@ def body_of(messages, *turns, **changes):
         return scripted.asked[-1].body
 
 
-def test_text_and_calls_are_joined_from_their_pieces(messages):
+def test_text_and_calls_are_joined(messages):
     calls = [Call("run", {"command": "ls -la | grep ü"}), Call("submit", {})]
     with messages([Calls(calls, text="I will look around.")]) as (client, _):
         answer = answer_of(client)
@@ -151,7 +151,7 @@ def test_text_and_calls_are_joined_from_their_pieces(messages):
     assert answer.verbatim == ()
 
 
-def test_a_conversation_is_told_in_its_order_and_may_be_cached_to_its_end(messages):
+def test_conversation_is_sent_in_order_and_cached(messages):
     turns = (
         a_turn(a_call(), a_call("read_file", "{", call_id="c2"), text="first", failed=True),
         a_turn(text=" \n", note="use a tool"),
@@ -195,13 +195,13 @@ def test_a_conversation_is_told_in_its_order_and_may_be_cached_to_its_end(messag
     ]
 
 
-def test_a_conversation_that_only_begins_may_be_cached_too(messages):
+def test_first_request_is_cached(messages):
     assert body_of(messages)["messages"] == [
         {"role": "user", "content": [{"type": "text", "text": "the report", **CACHED}]}
     ]
 
 
-def test_an_answer_with_thoughts_goes_back_to_the_letter(messages):
+def test_thinking_blocks_are_sent_back_verbatim(messages):
     thoughts = [
         {"type": "thinking", "thinking": "I wonder", "signature": "c2ln"},
         {"type": "redacted_thinking", "data": "ZW5j"},
@@ -253,7 +253,7 @@ def piece(index, delta):
     ],
     ids=str,
 )
-def test_what_is_no_answer_is_told_as_a_failure_that_may_pass(messages, raw):
+def test_malformed_answer_is_a_transient_failure(messages, raw):
     with messages([raw]) as (client, _):
         error = failure_of(client)
     assert error.may_retry

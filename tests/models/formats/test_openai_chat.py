@@ -10,7 +10,7 @@ from tests.models.conftest import a_call, a_turn, answer_of, failure_of, said
 from tests.models.raw import openai_chunks, openai_piece
 
 
-def test_a_spent_quota_bears_the_code_that_clients_look_for() -> None:
+def test_spent_quota_has_code_of_openai() -> None:
     error = OpenAIChatFormat().error_body(ModelErrorKind.QUOTA, 403, "spent")["error"]
     assert error == {
         "message": "spent",
@@ -20,7 +20,7 @@ def test_a_spent_quota_bears_the_code_that_clients_look_for() -> None:
     }
 
 
-def test_what_openai_has_no_code_for_bears_our_own() -> None:
+def test_other_errors_have_own_code() -> None:
     body = OpenAIChatFormat().error_body(ModelErrorKind.TIMEOUT, 504, "")
     assert body["error"]["code"] == "timeout"
 
@@ -41,7 +41,7 @@ def test_tokens_are_read_with_their_details() -> None:
     assert FORMAT.tokens({"usage": None}, TokenCounts(input=7)) == TokenCounts(input=7)
 
 
-def test_only_a_stream_that_does_not_tell_its_tokens_is_amended() -> None:
+def test_only_streams_without_usage_are_amended() -> None:
     asked = {"stream": True, "stream_options": {"include_usage": True}}
     assert FORMAT.amended(asked) is None
     assert FORMAT.amended({"stream": False}) is None
@@ -53,14 +53,14 @@ def test_only_a_stream_that_does_not_tell_its_tokens_is_amended() -> None:
     assert "include_usage" not in other["stream_options"]
 
 
-def test_an_event_with_tokens_and_choices_is_not_ours_to_drop() -> None:
+def test_usage_event_with_choices_is_forwarded() -> None:
     usage = {"prompt_tokens": 1}
     assert FORMAT.is_extra({"choices": [], "usage": usage})
     assert not FORMAT.is_extra({"choices": [{"delta": {}}], "usage": usage})
     assert not FORMAT.is_extra({"choices": [], "prompt_filter_results": []})
 
 
-def test_the_end_a_refusal_and_an_error_are_seen() -> None:
+def test_end_refusal_and_error_are_recognised() -> None:
     assert FORMAT.ends({"choices": [{"finish_reason": "length"}]})
     assert not FORMAT.ends({"choices": [{"finish_reason": None}]})
     assert not FORMAT.ends({"choices": []})
@@ -84,7 +84,7 @@ def messages_of(chat, *turns, **changes):
         return scripted.asked[-1].body["messages"]
 
 
-def test_text_and_calls_are_joined_from_their_pieces(chat):
+def test_text_and_calls_are_joined(chat):
     calls = [Call("run", {"command": "ls -la | grep ü"}), Call("read_file", {"path": "a.py"})]
     with chat([Calls(calls, text="I will look around.")]) as (client, _):
         answer = answer_of(client)
@@ -97,7 +97,7 @@ def test_text_and_calls_are_joined_from_their_pieces(chat):
     assert len({call.id for call in answer.tool_calls}) == 2
 
 
-def test_a_conversation_is_told_in_its_order(chat):
+def test_conversation_is_sent_in_order(chat):
     turns = (
         a_turn(a_call(), a_call("read_file", call_id="c2"), text="first"),
         a_turn(text="hm", note="use a tool"),
@@ -131,7 +131,7 @@ def test_a_conversation_is_told_in_its_order(chat):
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "shown"),
+    ("name", "arguments", "printed"),
     [
         ("a b", "{", ("a_b", "{}")),
         ("", "[1]", ("unknown", "{}")),
@@ -139,10 +139,10 @@ def test_a_conversation_is_told_in_its_order(chat):
         ("ü", "[" * 9999, ("_", "{}")),
     ],
 )
-def test_calls_that_servers_would_not_take_back_are_mended(chat, name, arguments, shown):
+def test_malformed_calls_are_repaired_when_sent_back(chat, name, arguments, printed):
     turn = a_turn(a_call(name, arguments))
     function = messages_of(chat, turn)[2]["tool_calls"][0]["function"]
-    assert (function["name"], function["arguments"]) == shown
+    assert (function["name"], function["arguments"]) == printed
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_calls_that_servers_would_not_take_back_are_mended(chat, name, arguments
         [[openai_piece(0, "x", "run", r'"{\"a\"')], [openai_piece(0, None, None, r': 1}"')]],
     ],
 )
-def test_a_call_is_read_however_a_server_cuts_it(chat, deltas):
+def test_call_is_joined_from_any_chunks(chat, deltas):
     raw = openai_chunks(*({"tool_calls": pieces} for pieces in deltas), finish="tool_calls")
     with chat([raw]) as (client, _):
         (call,) = answer_of(client).tool_calls
@@ -171,14 +171,14 @@ def test_a_call_is_read_however_a_server_cuts_it(chat, deltas):
 
 
 @pytest.mark.parametrize("index", [0, None])
-def test_calls_that_are_not_numbered_are_told_apart_by_their_ids(chat, index):
+def test_unnumbered_calls_are_separated_by_id(chat, index):
     pieces = [openai_piece(index, name, "run", '{"a": 1}') for name in ("x", "y")]
     raw = openai_chunks(*({"tool_calls": [piece]} for piece in pieces), finish="tool_calls")
     with chat([raw]) as (client, _):
         assert [call.id for call in answer_of(client).tool_calls] == ["x", "y"]
 
 
-def test_what_a_provider_hangs_on_a_call_goes_back_with_it(chat):
+def test_extra_fields_of_call_are_sent_back(chat):
     signed = {"google": {"thought_signature": "abc"}}
     raw = openai_chunks(
         {"tool_calls": [openai_piece(0, "x", "run", "{}", extra_content=signed)]},
@@ -187,12 +187,12 @@ def test_what_a_provider_hangs_on_a_call_goes_back_with_it(chat):
     with chat([raw, Say("ok")]) as (client, scripted):
         answer = answer_of(client)
         answer_of(client, said(a_turn(*answer.tool_calls)))
-        told = scripted.asked[-1].body["messages"][2]
-    assert told["tool_calls"][0]["extra_content"] == signed
+        message = scripted.asked[-1].body["messages"][2]
+    assert message["tool_calls"][0]["extra_content"] == signed
 
 
 @pytest.mark.parametrize(
-    ("deltas", "kept"),
+    ("deltas", "stored"),
     [
         (
             [{"reasoning_content": "I "}, {"reasoning_content": "think"}],
@@ -206,14 +206,14 @@ def test_what_a_provider_hangs_on_a_call_goes_back_with_it(chat):
         ([{"other": 1}], {}),
     ],
 )
-def test_thoughts_go_back_with_the_calls_that_they_led_to(chat, deltas, kept):
+def test_reasoning_is_sent_back_with_calls(chat, deltas, stored):
     call = {"tool_calls": [openai_piece(0, "x", "run", "{}")]}
     with chat([openai_chunks(*deltas, call, finish="tool_calls"), Say("")]) as (client, scripted):
         answer = answer_of(client)
         answer_of(client, said(a_turn(*answer.tool_calls, extra=answer.extra)))
-        told = scripted.asked[-1].body["messages"][2]
-    shown = {"role", "content", "tool_calls"}
-    assert {name: value for name, value in told.items() if name not in shown} == kept
+        message = scripted.asked[-1].body["messages"][2]
+    printed = {"role", "content", "tool_calls"}
+    assert {name: value for name, value in message.items() if name not in printed} == stored
 
 
 @pytest.mark.parametrize(
@@ -225,12 +225,12 @@ def test_thoughts_go_back_with_the_calls_that_they_led_to(chat, deltas, kept):
         ("content_filter", StopReason.REFUSED),
     ],
 )
-def test_the_reason_to_stop_is_told(chat, finish, stop):
+def test_stop_reason_is_read(chat, finish, stop):
     with chat([openai_chunks({"content": "x"}, finish=finish)]) as (client, _):
         assert answer_of(client).stop is stop
 
 
-def test_a_refusal_in_words_is_one(chat):
+def test_refusal_text_is_a_refusal(chat):
     with chat([openai_chunks({"refusal": "no"})]) as (client, _):
         assert answer_of(client).stop is StopReason.REFUSED
 
@@ -251,14 +251,14 @@ STREAM = {"content-type": "text/event-stream"}
     ],
     ids=str,
 )
-def test_what_is_no_answer_is_told_as_a_failure_that_may_pass(chat, raw):
+def test_malformed_answer_is_a_transient_failure(chat, raw):
     with chat([raw]) as (client, _):
         error = failure_of(client)
     assert error.may_retry
     assert error.failure.kind in {ModelErrorKind.CUT_STREAM, ModelErrorKind.SERVER_ERROR}
 
 
-def test_chunks_that_tell_nothing_are_passed_over(chat):
+def test_empty_chunks_are_ignored(chat):
     empty = (
         b'data: {"id": "c", "choices": []}\n\ndata: {"choices": [{"delta": null}]}\n\n: ping\n\n'
     )

@@ -34,7 +34,7 @@ from tests.fakes.scripted_model import (
     ScriptedModel,
     for_ever,
 )
-from tests.models.gateway.at_the_door import QUICK, endpoints_of, request_of
+from tests.models.gateway.endpoint_clients import QUICK, endpoints_of, request_of
 from tests.patience import HANG_SECONDS
 
 PATIENT = AnswerLimits()
@@ -62,18 +62,18 @@ def call_of(wire: ApiFormat, *, stream: bool = False, **more) -> ProviderRequest
 
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("wire", list(ApiFormat))
-def test_the_key_goes_where_the_wire_has_it(wire: ApiFormat, stream: bool) -> None:
+def test_key_is_sent_in_header_of_the_format(wire: ApiFormat, stream: bool) -> None:
     with ScriptedModel([Say("hi")]) as server:
         assert asked(server, call_of(wire, stream=stream))[0] == 200
-        (seen,) = server.asked
+        (observed,) = server.asked
     names = {"authorization", "x-api-key", "x-goog-api-key"}
-    assert [name for name in names if server.key in seen.headers.get(name, "")] == [
+    assert [name for name in names if server.key in observed.headers.get(name, "")] == [
         {
             ApiFormat.ANTHROPIC_MESSAGES: "x-api-key",
             ApiFormat.GEMINI_GENERATE: "x-goog-api-key",
         }.get(wire, "authorization")
     ]
-    assert seen.stream is stream
+    assert observed.stream is stream
 
 
 def test_counting_goes_to_its_own_path() -> None:
@@ -91,7 +91,7 @@ def test_counting_goes_to_its_own_path() -> None:
     ]
 
 
-def test_a_query_is_passed_on_but_for_the_key() -> None:
+def test_query_is_forwarded_without_key() -> None:
     with ScriptedModel([Say("hi")]) as server:
         asked(server, call_of(ApiFormat.OPENAI_CHAT, query="beta=true&key=secret&empty="))
     assert server.asked[0].query == "beta=true&empty="
@@ -107,7 +107,7 @@ def test_a_query_is_passed_on_but_for_the_key() -> None:
         (Cut(after_chunks=1), ModelErrorKind.CUT_STREAM),
     ],
 )
-def test_each_way_not_to_answer_has_its_name(answer, kind: ModelErrorKind) -> None:
+def test_each_failure_to_answer_has_a_kind(answer, kind: ModelErrorKind) -> None:
     with (
         ScriptedModel([answer]) as server,
         pytest.raises(UpstreamError) as fault,
@@ -120,7 +120,7 @@ def test_each_way_not_to_answer_has_its_name(answer, kind: ModelErrorKind) -> No
     assert (fault.value.failure.kind, fault.value.failure.status) == (kind, None)
 
 
-def test_what_is_left_of_an_answer_is_dropped() -> None:
+def test_rest_of_answer_is_dropped() -> None:
     async def look(server: ScriptedModel) -> bytes:
         async with provider_http_client(AnswerLimits()) as client:
             upstream = LiveUpstream(endpoints_of(server.base_url, server.key), client)
@@ -132,7 +132,7 @@ def test_what_is_left_of_an_answer_is_dropped() -> None:
         assert asyncio.run(look(server))
 
 
-def test_a_call_shows_no_key() -> None:
+def test_request_shows_no_key() -> None:
     route = ApiRoute(api_format=ApiFormat.OPENAI_CHAT)
     assert "secret" not in repr(endpoints_of("http://x", "secret"))
     assert "secret" not in repr(ProviderRequest(route=route, model="m", request={}, body=b""))
@@ -160,25 +160,25 @@ def probe(
 
 
 @pytest.mark.parametrize("provider", list(PROVIDERS))
-def test_a_model_that_answers_is_fine(provider: str) -> None:
+def test_probe_accepts_answering_model(provider: str) -> None:
     with ScriptedModel(for_ever(Say("ok"))) as server:
         probe(server, provider)
     assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize("provider", list(PROVIDERS))
-def test_a_bad_key_is_named(provider: str) -> None:
+def test_probe_reports_invalid_key(provider: str) -> None:
     wrong = "sk-wrong-but-secret"
     with (
         ScriptedModel([], echo_key=True) as server,
-        pytest.raises(UsageError, match=f"set {PROVIDERS[provider]}") as said,
+        pytest.raises(UsageError, match=f"set {PROVIDERS[provider]}") as messages,
     ):
         probe(server, provider, **{PROVIDERS[provider]: wrong})
-    assert wrong not in str(said.value)
+    assert wrong not in str(messages.value)
 
 
 @pytest.mark.parametrize("provider", list(PROVIDERS))
-def test_an_unknown_model_is_named(provider: str) -> None:
+def test_probe_reports_unknown_model(provider: str) -> None:
     with (
         ScriptedModel([], models=["another"]) as server,
         pytest.raises(UsageError, match="has no model 'm'"),
@@ -186,7 +186,7 @@ def test_an_unknown_model_is_named(provider: str) -> None:
         probe(server, provider)
 
 
-def test_an_empty_account_is_named() -> None:
+def test_probe_reports_empty_account() -> None:
     with (
         ScriptedModel(for_ever(Fail(429, ModelErrorKind.QUOTA))) as server,
         pytest.raises(UsageError, match="no credit left"),
@@ -195,7 +195,7 @@ def test_an_empty_account_is_named() -> None:
 
 
 @pytest.mark.parametrize("answer", [Reset(), Fail(500)])
-def test_no_answer_is_no_service(answer: Reset | Fail) -> None:
+def test_probe_without_answer_is_unavailable(answer: Reset | Fail) -> None:
     with (
         ScriptedModel(for_ever(answer)) as server,
         pytest.raises(UnavailableError, match="--no-probe"),
@@ -204,7 +204,7 @@ def test_no_answer_is_no_service(answer: Reset | Fail) -> None:
     assert len(server.asked) == 1
 
 
-def test_a_model_that_hangs_is_no_service() -> None:
+def test_probe_of_hanging_model_is_unavailable() -> None:
     with (
         ScriptedModel(for_ever(Hang())) as server,
         pytest.raises(UnavailableError, match=r"in time|within 0\.5 s"),
@@ -212,7 +212,7 @@ def test_a_model_that_hangs_is_no_service() -> None:
         probe(server, seconds=0.5)
 
 
-def test_a_run_waits_less_than_five_seconds_for_its_model() -> None:
+def test_probe_waits_less_than_five_seconds() -> None:
     assert PROBE_SECONDS < 5
 
 
@@ -232,13 +232,13 @@ def test_server_of_ones_own_has_time_to_load_its_model(model, environ, base_url,
 
 
 def test_wait_for_a_model_is_announced() -> None:
-    said: list[str] = []
+    messages: list[str] = []
     with ScriptedModel(for_ever(Hang())) as server, pytest.raises(UnavailableError):
-        probe(server, seconds=0.5, say=said.append)
-    assert said == [f"waiting up to 0.5 s for {server.base_url}/v1/chat/completions to load m"]
+        probe(server, seconds=0.5, say=messages.append)
+    assert messages == [f"waiting up to 0.5 s for {server.base_url}/v1/chat/completions to load m"]
 
 
-def test_nobody_there_is_no_service() -> None:
+def test_probe_without_server_is_unavailable() -> None:
     server = ScriptedModel([])
     with server:
         pass
@@ -247,12 +247,12 @@ def test_nobody_there_is_no_service() -> None:
 
 
 @pytest.mark.parametrize("answer", [Fail(429), Fail(529), Fail(400), Endless()])
-def test_a_service_that_is_busy_or_minds_our_question_is_there(answer: Fail | Endless) -> None:
+def test_probe_accepts_busy_or_refusing_server(answer: Fail | Endless) -> None:
     with ScriptedModel(for_ever(answer)) as server:
         probe(server)
 
 
-def test_a_model_that_speaks_the_newer_wire_alone_is_asked_on_that() -> None:
+def test_probe_uses_only_supported_format() -> None:
     says = "This model is only supported in v1/responses and not in v1/chat/completions."
 
     def newer(asked):
@@ -263,7 +263,7 @@ def test_a_model_that_speaks_the_newer_wire_alone_is_asked_on_that() -> None:
     assert [asked.path for asked in server.asked] == ["/v1/chat/completions", "/v1/responses"]
 
 
-def test_a_page_of_something_else_is_no_model() -> None:
+def test_probe_refuses_other_pages() -> None:
     with (
         ScriptedModel(for_ever(Raw(b"<h1>Not Found</h1>", 404))) as server,
         pytest.raises(UsageError, match="--base-url"),
@@ -280,7 +280,7 @@ def test_a_page_of_something_else_is_no_model() -> None:
         (b": nothing\n\n", "text/event-stream", "its stream has no event"),
     ],
 )
-def test_answer_that_is_no_models_is_named(body: bytes, kind: str, says: str) -> None:
+def test_probe_reports_answer_of_another_kind(body: bytes, kind: str, says: str) -> None:
     answer = Raw(body, headers={"content-type": kind})
     with (
         ScriptedModel(for_ever(answer)) as server,

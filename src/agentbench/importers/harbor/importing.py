@@ -109,18 +109,6 @@ def _rejections(form: HarborTaskFile, folder: Path) -> list[Rejection]:
     return faults
 
 
-def _environments(form: HarborTaskFile) -> Iterator[tuple[str, Mapping[str, str]]]:
-    yield "environment.env", form.environment.env
-    yield "verifier.env", form.verifier.env
-    yield "solution.env", form.solution.env
-    if form.verifier.environment is not None:
-        yield "verifier.environment.env", form.verifier.environment.env
-    for number, step in enumerate(form.steps or ()):
-        yield f"steps.{number}.verifier.env", step.verifier.env
-        if step.verifier.environment is not None:
-            yield f"steps.{number}.verifier.environment.env", step.verifier.environment.env
-
-
 def _convert(
     folder: Path,
     form: HarborTaskFile,
@@ -195,7 +183,19 @@ def _notes(
         yield f"has no solution/{where}, so the task cannot be proved"
     if unused := list(unused_keys(form)):
         yield f"not used here: {', '.join(unused)}"
-    for where, env in _environments(form):
+    environments: dict[str, Mapping[str, str]] = {
+        "environment.env": form.environment.env,
+        "verifier.env": form.verifier.env,
+        "solution.env": form.solution.env,
+    }
+    if form.verifier.environment is not None:
+        environments["verifier.environment.env"] = form.verifier.environment.env
+    for number, step in enumerate(form.steps or ()):
+        environments[f"steps.{number}.verifier.env"] = step.verifier.env
+        if step.verifier.environment is not None:
+            own = step.verifier.environment.env
+            environments[f"steps.{number}.verifier.environment.env"] = own
+    for where, env in environments.items():
         for key, variable in split_env(env)[1].items():
             yield f"{where}.{key} is this machine's {variable} only with --allow-env {variable}"
 

@@ -309,7 +309,8 @@ def _index_errors(package: str) -> Iterator[None]:
     except (
         requests.RequestException,
         pypi_simple.UnsupportedRepoVersionError,
-        ValueError,  # a page of another kind, or JSON of another shape
+        # A page of another kind, or JSON of another shape.
+        ValueError,
     ) as error:
         raise UnavailableError(
             f"{package}: the package index does not answer ({type(error).__name__}); try "

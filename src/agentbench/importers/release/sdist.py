@@ -83,7 +83,8 @@ def _archive_errors(archive: Path) -> Iterator[None]:
         lzma.LZMAError,
         EOFError,
         ValueError,
-        NotImplementedError,  # a zip's compression, or its encryption
+        # A zip's compression, or its encryption.
+        NotImplementedError,
         RuntimeError,
         FileExistsError,
         NotADirectoryError,

@@ -42,7 +42,8 @@ _PIP = "python -m pip install"
 # The pip of that time put the project's folder on sys.path, and some tests expect it there.
 _EDITABLE_AS_THEN = "PIP_CONFIG_SETTINGS=editable_mode=compat"
 _OFFICIAL_IMAGE = "swebench/sweb.eval.x86_64.{hub_id}:latest"
-_NEEDS_NO_FILE = re.compile(r"[A-Za-z0-9](?!.*file:)")  # a requirement that is not a path
+# A requirement that is not a path.
+_NEEDS_NO_FILE = re.compile(r"[A-Za-z0-9](?!.*file:)")
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 _IMAGE = re.compile(r"[a-zA-Z0-9][\w./:@-]*")
 _ANY_PYTEST = re.compile(r"(?:python3? -m )?pytest\b[^|&;<>`$\n]*")

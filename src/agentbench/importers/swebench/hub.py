@@ -103,7 +103,13 @@ def download_split(dataset: HubDataset) -> DownloadedSplit:
             if not any(part[:1] in {".", "/"} for part in PurePosixPath(each.path).parts)
         )
         splits = splits_of_card(Path(folder, _CARD), names) or splits_by_name(names)
-        config, split = _select(dataset, splits)
+        if not splits:
+            formats = ", ".join(ROW_SUFFIXES)
+            raise InputError(f"{name}: expected a file of rows ({formats}), found none")
+        config = _one_of(name, "config", dataset.config, _DEFAULT_CONFIG, sorted(splits))
+        within = name if len(splits) == 1 else f"{name}, config {config}"
+        known = [each for each, files in splits[config].items() if files]
+        split = _one_of(within, "split", dataset.split, _DEFAULT_SPLIT, known)
         selected = splits[config][split]
         hub.snapshot_download(
             name, repo_type=kind, revision=commit, allow_patterns=[glob.escape(n) for n in selected]
@@ -190,18 +196,6 @@ def splits_by_name(names: Iterable[str]) -> Splits:
     return found
 
 
-def _select(dataset: HubDataset, splits: Splits) -> tuple[str, str]:
-    """The configuration and the split to read."""
-    if not splits:
-        formats = ", ".join(ROW_SUFFIXES)
-        raise InputError(f"{dataset.name}: expected a file of rows ({formats}), found none")
-    config = _one_of(dataset.name, "config", dataset.config, _DEFAULT_CONFIG, sorted(splits))
-    within = dataset.name if len(splits) == 1 else f"{dataset.name}, config {config}"
-    found = splits[config]
-    known = [split for split, files in found.items() if files]
-    return config, _one_of(within, "split", dataset.split, _DEFAULT_SPLIT, known)
-
-
 def _one_of(where: str, kind: str, wanted: str | None, default: str, known: Sequence[str]) -> str:
     """The requested value, or the default, or the only one."""
     values = list_with_more(known, _MAX_VALUES)
@@ -227,9 +221,12 @@ def _explaining_failures(dataset: HubDataset) -> Iterator[None]:
         errors.RevisionResolutionError,
         errors.CachedRepoTreeNotFoundError,
         errors.XetDownloadError,
-        json.JSONDecodeError,  # a proxy answers
-        httpx2.HTTPError,  # and the Hub's own answers
-        OSError,  # also files that are not in the cache
+        # A proxy answers.
+        json.JSONDecodeError,
+        # And the Hub's own answers.
+        httpx2.HTTPError,
+        # Also files that are not in the cache.
+        OSError,
     ) as error:
         what = _refusal(error, dataset)
         if what is not None:

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -227,7 +227,8 @@ def selected_rows(source: RowSource, choice: ImportSelection) -> Iterator[Select
             fnmatchcase(name, pattern) for pattern in choice.instances
         ):
             if isinstance(row, Rejection):
-                yield SelectedRow(id=task_id, name=name, row=row)  # it may be a requested one
+                # It may be a requested one.
+                yield SelectedRow(id=task_id, name=name, row=row)
             continue
         if name and task_id in locations:
             message = f"{locations[task_id]} already has an instance of this id; each needs its own"
@@ -284,7 +285,12 @@ class _InstanceImporter(Struct, frozen=True):
         with _rejecting("repo", UnknownEnvironmentError):
             surroundings = environment_of(instance, self.choice.sources, self._reader(instance))
         try:
-            with self._content(instance) as content:
+            maker = (
+                self._reversed_content(instance)
+                if instance.makes_the_bug
+                else nullcontext(self._plain_content(instance))
+            )
+            with maker as content:
                 if content.untagged_version is not None:
                     surroundings = surroundings.with_project_version(content.untagged_version)
                 new = conversion.convert_instance(
@@ -307,13 +313,6 @@ class _InstanceImporter(Struct, frozen=True):
             return found.stdout.decode("utf-8", "replace") if found.ok else None
 
         return read
-
-    def _content(
-        self, instance: SwebenchInstance
-    ) -> AbstractContextManager[conversion.TaskContent]:
-        if instance.makes_the_bug:
-            return self._reversed_content(instance)
-        return nullcontext(self._plain_content(instance))
 
     def _plain_content(self, instance: SwebenchInstance) -> conversion.TaskContent:
         assert instance.test_patch is not None  # parse_instance has checked it
