@@ -275,12 +275,10 @@ class ScriptedModel:
 
     @property
     def input_tokens(self) -> int:
-        """The input tokens that it reported."""
         return self.answered * INPUT_TOKENS
 
     @property
     def output_tokens(self) -> int:
-        """The output tokens that it reported."""
         return self.answered * OUTPUT_TOKENS
 
     def answer(self, model: str, *, with_tools: bool) -> ScriptedAnswer:
@@ -331,7 +329,6 @@ class _ScriptedModelHandler(BaseHTTPRequestHandler):
         """Log nothing."""
 
     def do_POST(self) -> None:
-        """Send the next scripted answer."""
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
         path = self.path.partition("?")[0]
         route = route_of(path)

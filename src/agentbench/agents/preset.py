@@ -198,12 +198,10 @@ class PresetAgent:
 
     @property
     def version(self) -> str:
-        """The version of its client."""
         return self.preset.version
 
     @property
     def api_formats(self) -> frozenset[ApiFormat]:
-        """The API formats of its client."""
         return frozenset(spoken.wire for spoken in self.preset.wires)
 
     def mounts(self, provider: SandboxProvider, image: ImageId) -> tuple[ReadOnlyMount, ...]:

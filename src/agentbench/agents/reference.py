@@ -37,7 +37,7 @@ class OracleAgent(Struct, frozen=True):
 
     @property
     def writes_files_only(self) -> bool:
-        """Patches write files; a script may do anything."""
+        # Patches write files; a script may do anything.
         return not self.scripts
 
     def solve(

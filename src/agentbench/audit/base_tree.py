@@ -40,7 +40,6 @@ class BaseTree(Struct, frozen=True, kw_only=True):
         return content.decode("utf-8", "replace")
 
     def texts(self) -> Iterator[tuple[PurePosixPath, str]]:
-        """All files that are text."""
         for path in self.contents:
             text = self.text(path.as_posix())
             if text is not None:

@@ -215,7 +215,6 @@ class MiningLog:
         return known is not None and known.fate is not CandidateOutcome.UNDECIDED
 
     def add(self, entry: MinedCommit) -> None:
-        """Record the result for a commit."""
         self.entries[entry.commit] = entry
         with self._path.open("a", encoding="utf-8") as file:
             file.write(f"{entry.model_dump_json()}\n")
@@ -257,7 +256,6 @@ class _Miner:
         self._seen: list[str] = []
 
     def run(self) -> list[MinedCommit]:
-        """Try all candidates; yields the results."""
         settings = self._settings
         fixes = islice(self._fixes(), settings.limit)
         while batch := list(islice(fixes, _BATCH)):

@@ -46,7 +46,6 @@ class EndpointTransport(httpx2.BaseTransport):
         )
 
     def close(self) -> None:
-        """Close the connections."""
         self._inner.close()
 
 
@@ -68,7 +67,6 @@ class _BoundedStream(httpx2.SyncByteStream):
             yield chunk
 
     def close(self) -> None:
-        """Close the connection."""
         self.inner.close()
 
 

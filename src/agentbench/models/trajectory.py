@@ -170,7 +170,6 @@ class _StepDraft(Struct, kw_only=True):
         return call_count > sum(known.call_id == result.call_id for known in self.results)
 
     def step(self, number: int) -> Step:
-        """The finished step."""
         is_agent = self.turn.speaker is Role.AGENT
         calls = tuple(
             ToolCall(tool_call_id=c.id, function_name=c.name, arguments=dict(c.arguments))

@@ -86,7 +86,6 @@ def mirror_reader(mirror: Mirror) -> ReadText:
     """Reads the files of a mirror's commit."""
 
     def read(name: str) -> str | None:
-        """The text of a file of the commit."""
         content = content_at(mirror, mirror.commit, PurePosixPath(name))
         return None if content is None else decode_text(content)
 

@@ -93,7 +93,6 @@ class TaskSetup(Schema):
 
     @property
     def all_commands(self) -> tuple[str, ...]:
-        """All commands in order."""
         return (*self.shared, *self.commands)
 
 
@@ -114,7 +113,6 @@ class Task(Schema):
 
     @property
     def id(self) -> TaskId:
-        """The task's id."""
         return self.problem.id
 
     @property

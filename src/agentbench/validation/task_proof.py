@@ -332,7 +332,6 @@ class FinishedRun(Struct, frozen=True, kw_only=True):
     store: RunStore
 
     def of(self, task: Task) -> list[AttemptRecord]:
-        """The records of one task."""
         return [record for record in self.records if record.task_id == task.id]
 
 

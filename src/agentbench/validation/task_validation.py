@@ -119,7 +119,6 @@ class ValidationResult(Struct, frozen=True, kw_only=True):
 
     @property
     def is_valid(self) -> bool:
-        """Whether the task is valid."""
         return not self.reasons
 
     @property
@@ -169,7 +168,6 @@ class _Validator:
         self._mirrors = Mirrors(settings.options.cache_dir / "mirrors")
 
     def prove(self, folders: Sequence[Path]) -> dict[Path, ValidationResult]:
-        """Validate one batch."""
         found: dict[Path, ValidationResult] = {}
         tasks = self._load(folders, found)
         if self._settings.resume:

@@ -91,7 +91,6 @@ class _ReleaseImporter(Struct):
     entries: dict[RequestedReleases, ImportedPair] = field(default_factory=dict)
 
     def take(self, batch: Sequence[RequestedReleases]) -> None:
-        """Create and validate the tasks of some pairs."""
         gate = self.settings.gate
         options = gate.options if gate is not None else None
         with owned_folder(_CANDIDATES, self.settings.out) as parent:

@@ -75,7 +75,6 @@ class ImportedInstances(Struct, kw_only=True):
 
     @property
     def refused(self) -> int:
-        """The number of refused instances."""
         return len({(each.where, each.instance) for each in self.rejections})
 
     def progress_line(self, used_bytes: int | None, now: float) -> str:

@@ -305,7 +305,6 @@ class _InstanceImporter(Struct, frozen=True):
         """Reads files of the base commit if the repository is on this machine."""
 
         def read(path: str) -> str | None:
-            """The text of a file; None if there is none."""
             url, commit = clone_url(instance.repo, self.choice.repos), instance.base_commit
             if commit is None or not is_local(url):
                 return None

@@ -97,7 +97,6 @@ def _check_not_empty(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _matching(pattern: re.Pattern[str], complaint: str) -> pydantic.AfterValidator:
     def check(text: str) -> str:
-        """The text, if it matches."""
         if not pattern.fullmatch(text):
             raise ValueError(complaint)
         return text

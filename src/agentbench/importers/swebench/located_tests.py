@@ -247,7 +247,6 @@ def locate_tests(
     """
 
     def matching(name: str, ids: Collection[NodeId]) -> tuple[NodeId, ...]:
-        """The tests that a name means."""
         if named:
             cases = ((each, named.get(each)) for each in ids)
             return tuple(

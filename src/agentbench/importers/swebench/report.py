@@ -95,7 +95,6 @@ class ReportedInstance(Struct, frozen=True, kw_only=True):
 
     @property
     def instance_id(self) -> str:
-        """The instance id, or the task's id."""
         return self.origin.instance_id if self.origin is not None else self.task_id
 
 

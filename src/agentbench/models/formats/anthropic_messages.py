@@ -59,7 +59,7 @@ class AnthropicMessagesFormat(interface.FormatAdapter):
     api_format = ApiFormat.ANTHROPIC_MESSAGES
 
     def tokens(self, payload: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
-        """The tokens; unlike ours, Anthropic's `input_tokens` excludes cached input."""
+        # Unlike ours, Anthropic's `input_tokens` excludes cached input.
         usage = nested_object(payload, "message", "usage") or nested_object(payload, "usage")
         if not usage:
             return before
@@ -79,22 +79,18 @@ class AnthropicMessagesFormat(interface.FormatAdapter):
         )
 
     def ends(self, event: JsonObject) -> bool:
-        """Whether this is the last event."""
         return event.get("type") == "message_stop"
 
     def refuses(self, payload: JsonObject) -> bool:
-        """Whether the reason to stop is a refusal."""
         return "refusal" in {
             payload.get("stop_reason"),
             nested_object(payload, "delta").get("stop_reason"),
         }
 
     def error(self, event: JsonObject) -> JsonObject | None:
-        """The body of an `error` event."""
         return event if event.get("type") == "error" else None
 
     def error_body(self, kind: ModelErrorKind, status: int, message: str) -> JsonObject:
-        """An error body in Anthropic's form."""
         del status
         return {
             "type": "error",
@@ -102,7 +98,6 @@ class AnthropicMessagesFormat(interface.FormatAdapter):
         }
 
     def request_messages(self, body: JsonObject) -> Iterator[Message]:
-        """The conversation in a request."""
         if body.get("system"):
             yield Message(speaker=Role.SYSTEM, text=interface.content_text(body.get("system")))
         for message in objects(body.get("messages")):
@@ -110,11 +105,9 @@ class AnthropicMessagesFormat(interface.FormatAdapter):
             yield _message(message.get("content"), speaker)
 
     def answer_message(self, body: JsonObject) -> Message:
-        """The content as a message."""
         return _message(body.get("content"), Role.AGENT)
 
     def streamed_message(self, events: Iterable[JsonObject]) -> Message:
-        """The blocks, which grow by deltas, as a message."""
         blocks = StreamedMessage(events).blocks.values()
         return _message([block.fields for block in blocks], Role.AGENT)
 
@@ -212,7 +205,6 @@ class _Block:
 
     @property
     def call(self) -> ModelToolCall:
-        """The block as a tool call."""
         return ModelToolCall(
             id=self.text("id"), name=self.text("name"), arguments=self.text("input")
         )
@@ -250,7 +242,6 @@ def anthropic_messages_client(endpoint: ModelEndpoint) -> talk.ModelClient:
     def send(
         conversation: talk.Conversation, tools: Sequence[talk.ToolSpec], timeout_s: float
     ) -> sdk_client.SdkStream:
-        """Start the request."""
         system = {"type": "text", "text": conversation.system, **_CACHE_CONTROL}
         return client.messages.create(
             model=endpoint.model,

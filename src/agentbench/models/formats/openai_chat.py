@@ -43,18 +43,15 @@ class OpenAIChatFormat(interface.FormatAdapter):
     api_format = ApiFormat.OPENAI_CHAT
 
     def amended(self, request: JsonObject) -> JsonObject | None:
-        """The request with the option that makes a stream report tokens."""
         options = nested_object(request, "stream_options")
         if not request.get("stream") or options.get("include_usage"):
             return None
         return {**request, "stream_options": {**options, "include_usage": True}}
 
     def is_extra(self, event: JsonObject) -> bool:
-        """Whether the event has tokens and no choices."""
         return event.get("choices") == [] and bool(nested_object(event, "usage"))
 
     def tokens(self, payload: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
-        """The tokens in `usage`."""
         usage = nested_object(payload, "usage")
         return (
             openai_tokens(usage, input_prefix="prompt", output_prefix="completion")
@@ -63,11 +60,10 @@ class OpenAIChatFormat(interface.FormatAdapter):
         )
 
     def ends(self, event: JsonObject) -> bool:
-        """Whether the event has a finish reason; some servers omit the `[DONE]` after it."""
+        # Some servers omit the `[DONE]` after it.
         return first_object(event, "choices").get("finish_reason") is not None
 
     def events_of(self, answer: JsonObject) -> Sequence[JsonObject]:
-        """A chunk with the message of each choice, and one with the ends and the tokens."""
         deltas: list[JsonObject] = []
         ends: list[JsonObject] = []
         for number, choice in enumerate(objects(answer.get("choices"))):
@@ -88,14 +84,12 @@ class OpenAIChatFormat(interface.FormatAdapter):
         )
 
     def refuses(self, payload: JsonObject) -> bool:
-        """Whether a filter stopped the answer, or the model refused."""
         choice = first_object(payload, "choices")
         filtered = choice.get("finish_reason") == "content_filter"
         refusals = (nested_object(choice, part).get("refusal") for part in ("message", "delta"))
         return filtered or any(refusals)
 
     def request_messages(self, body: JsonObject) -> Iterator[Message]:
-        """The conversation in a request."""
         for message in objects(body.get("messages")):
             if message.get("role") == "tool":
                 content = interface.content_text(message.get("content"))
@@ -105,11 +99,9 @@ class OpenAIChatFormat(interface.FormatAdapter):
                 yield _message(message, ROLES.get(text(message.get("role")), Role.USER))
 
     def answer_message(self, body: JsonObject) -> Message:
-        """The message of the first choice."""
         return _message(nested_object(first_object(body, "choices"), "message"), Role.AGENT)
 
     def streamed_message(self, events: Iterable[JsonObject]) -> Message:
-        """The chunks put together."""
         answer = _StreamedAnswer(events)
         return Message(
             speaker=Role.AGENT,
@@ -225,7 +217,6 @@ def openai_chat_client(endpoint: ModelEndpoint) -> talk.ModelClient:
     def send(
         conversation: talk.Conversation, tools: Sequence[talk.ToolSpec], timeout_s: float
     ) -> sdk_client.SdkStream:
-        """Start the request."""
         return client.chat.completions.create(
             model=endpoint.model,
             messages=cast("Any", list(_request_messages_of(conversation))),

@@ -219,7 +219,6 @@ class EndpointApplication(Struct, frozen=True, kw_only=True):
     finished: Callable[[ModelExchange], object]  # is called with every finished exchange
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         client = ClientRequest(scope, receive, send)
         route = route_of(client.path)
         try:

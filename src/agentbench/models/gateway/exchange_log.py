@@ -53,7 +53,6 @@ class ModelExchange(Struct, kw_only=True):
 
     @property
     def format(self) -> FormatAdapter:
-        """The adapter of its format."""
         return self.route.format
 
     def log_answer(self, data: bytes) -> None:
@@ -131,7 +130,6 @@ class ExchangeLog:
         self._file.write(data)
 
     def close(self) -> None:
-        """End the file."""
         self._file.close()
 
     def _logged(self, exchange: ModelExchange) -> LoggedExchange:

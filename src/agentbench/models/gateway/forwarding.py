@@ -68,7 +68,6 @@ class EventSplitter:
             yield self.rest()
 
     def rest(self) -> bytes:
-        """The unfinished event."""
         rest = bytes(self._pending)
         self._pending.clear()
         return rest

@@ -223,7 +223,6 @@ def _recorded_upstream(
     faults: list[OSError] = []
 
     def write(make: Callable[[], RecordedAnswer]) -> None:
-        """Write a recorded answer."""
         try:
             file.add(make())
         except OSError as fault:

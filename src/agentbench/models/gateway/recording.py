@@ -168,7 +168,6 @@ class RecordingFile:
         self._file.write(line.model_dump_json().encode() + b"\n")
 
     def close(self) -> None:
-        """End the file."""
         self._file.close()
 
 
@@ -197,7 +196,6 @@ class RecordingUpstream:
 
     @asynccontextmanager
     async def send(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
-        """Send a request to the other upstream."""
         draft = _AnswerSoFar()
 
         async def recorded_chunks(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -256,7 +254,6 @@ class ReplayedUpstream:
 
     @asynccontextmanager
     async def send(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
-        """Find the recorded answer."""
         digest = request_digest(call)
         fits: tuple[Callable[[RecordedAnswer], bool], ...] = (
             lambda each: each.words == digest.words,

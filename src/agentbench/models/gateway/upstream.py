@@ -125,7 +125,6 @@ class LiveUpstream:
 
     @asynccontextmanager
     async def send(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
-        """Send a request with the real key."""
         endpoint = self._endpoints.by_format[call.route.api_format]
         url = endpoint.url
         if call.route.api_format is ApiFormat.GEMINI_GENERATE:
