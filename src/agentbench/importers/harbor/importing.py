@@ -1,10 +1,11 @@
 """Imports Harbor's task folders: each becomes a task, or is rejected with reasons."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from msgspec.structs import replace
+from pathspec import GitIgnoreSpec
 
 from agentbench.errors import InputError
 from agentbench.importers import task_folders
@@ -23,7 +24,6 @@ from agentbench.importers.harbor.conversion import (
     main_of,
     uploads_environment,
 )
-from agentbench.importers.harbor.ignored_files import sorted_files
 from agentbench.importers.harbor.network import network_faults, network_notes
 from agentbench.importers.harbor.services import COMPOSE_FILE, MainService, compose_rejections
 from agentbench.importers.harbor.task_toml import (
@@ -40,6 +40,12 @@ from agentbench.tasks.steps import INSTRUCTION_FILE, STEPS_FOLDER
 from agentbench.tasks.task_file import is_task_id
 from agentbench.tasks.users import ROOT_USER
 from agentbench.tasks.writing import NewTask
+
+IGNORE_FILE = ".harborignore"
+"""The file with patterns of files that Harbor ignores, in gitignore's syntax.
+
+Each applies to its own folder and all below it, but only in the folders of scripts.
+"""
 
 ORIGINALS_FOLDER = "harbor"
 """The folder in a task that keeps Harbor's own files, such as its task.toml."""
@@ -153,7 +159,9 @@ def _copies_without_ignored(
     """The files of folders with ignored files, as Harbor's own; removes those folders."""
     steps = [folder / STEPS_FOLDER / step.name for step in form.steps or ()]
     places = [each / name for each in (folder, *steps) for name in SCRIPT_FOLDERS]
-    found = (file for place in places if place.is_dir() for file in sorted_files(place))
+    found = (
+        file for place in places if place.is_dir() for file in _files_and_use(place, (), used=True)
+    )
     ignored = {path for path, is_used in found if not is_used}
     copies = {}
     for name, place in list(folders.items()):
@@ -284,3 +292,26 @@ def unused_keys(form: HarborTaskFile) -> Iterator[str]:
         unused_values |= {f"verifier.environment.{key}": True for key in given}
     yield from (key for key, value in unused_values.items() if value)
     yield from unknown_keys(form)
+
+
+def _files_and_use(
+    folder: Path, rules: Sequence[tuple[Path, GitIgnoreSpec]], *, used: bool
+) -> Iterator[tuple[Path, bool]]:
+    """Each file below a folder of scripts, and whether Harbor uses it; links count as files."""
+    own = folder / IGNORE_FILE
+    if own.is_file():
+        lines = own.read_text("utf-8", "replace").splitlines()
+        rules = (*rules, (folder, GitIgnoreSpec.from_lines(lines)))
+    for path in sorted(folder.iterdir()):
+        is_folder = path.is_dir() and not path.is_symlink()
+        ignored = False
+        for base, spec in rules:
+            name = path.relative_to(base).as_posix() + ("/" if path.is_dir() else "")
+            found = spec.check_file(name).include
+            # A later rule has priority, also one that includes a file again.
+            ignored = ignored if found is None else found
+        is_used = used and not ignored and path.name != IGNORE_FILE
+        if is_folder:
+            yield from _files_and_use(path, rules, used=is_used)
+        else:
+            yield path, is_used
