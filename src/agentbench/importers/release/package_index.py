@@ -198,7 +198,17 @@ class PackageIndex:
             InputError: there is no such package or version, or one has no source distribution.
             UnavailableError: the index does not answer.
         """
-        found = self._files(requested.package)
+        found: list[pypi_simple.DistributionPackage] = []
+        missing = 0
+        for client in self._clients:
+            with _index_errors(requested.package):
+                try:
+                    page = client.get_project_page(requested.package, timeout=_INDEX_TIMEOUT_S)
+                    found += page.packages
+                except pypi_simple.NoSuchProjectError:
+                    missing += 1
+        if missing == len(self._clients):
+            raise InputError("package: the index has none of this name")
         offered = {_version_of(file) for file in found if not file.is_yanked}
         finals = sorted(version for version in offered if version and not version.is_prerelease)
         new = requested.new or next(iter(finals[-1:]), None)
@@ -239,19 +249,6 @@ class PackageIndex:
             ) as error:
                 raise InputError(f"{name}: {error}") from None
         return target
-
-    def _files(self, package: str) -> list[pypi_simple.DistributionPackage]:
-        found: list[pypi_simple.DistributionPackage] = []
-        missing = 0
-        for client in self._clients:
-            with _index_errors(package):
-                try:
-                    found += client.get_project_page(package, timeout=_INDEX_TIMEOUT_S).packages
-                except pypi_simple.NoSuchProjectError:
-                    missing += 1
-        if missing == len(self._clients):
-            raise InputError("package: the index has none of this name")
-        return found
 
 
 class _TooLargeError(Exception):
