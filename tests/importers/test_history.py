@@ -1,9 +1,9 @@
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.errors import InputError, UsageError
 from agentbench.importers.history import (

@@ -4,9 +4,8 @@ import os
 import shutil
 import tarfile
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-
-from msgspec import Struct, field
 
 from agentbench.sandbox.archives import open_tar_stream
 
@@ -51,7 +50,8 @@ def unpack(
     return tree.size
 
 
-class _UnpackedTree(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class _UnpackedTree:
     root: Path
     size: int = 0
     links: dict[Path, str] = field(default_factory=dict)

@@ -6,10 +6,10 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from ipaddress import ip_network
 from pathlib import PurePosixPath
 
-from msgspec import Struct
 from packaging.utils import canonicalize_name
 
 from agentbench.audit.base_tree import project_names
@@ -199,7 +199,8 @@ def assertions(file: DecidingTestFile) -> Iterator[str]:
                 yield text
 
 
-class InstallTarget(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallTarget:
     """What a command installs from elsewhere: a package of an index, a file of them, or a URL."""
 
     name: str = ""

@@ -12,10 +12,9 @@ import stat
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-
-from msgspec import Struct
 
 from agentbench.core.host import default_cache_dir
 from agentbench.core.network import Network
@@ -76,7 +75,8 @@ def read_suite(path: Path) -> list[Path]:
     return members
 
 
-class TaskDraft(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskDraft:
     """A folder's files, read and checked one by one."""
 
     folder: Path
@@ -217,7 +217,8 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
             yield f"{folder / patch}: has only comments; write the patch as `git diff` prints it"
 
 
-class LoadedTasks(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedTasks:
     """The tasks that were found, and warnings about their folders."""
 
     tasks: tuple[Task, ...]

@@ -1,9 +1,9 @@
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import PurePosixPath
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.agents.interface import Budget
 from agentbench.extensions.llm.agent import LlmAgent

@@ -1,7 +1,8 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from agentbench.extensions.llm.agent import (
     ConversationMemory,

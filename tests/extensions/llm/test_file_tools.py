@@ -1,11 +1,11 @@
 """Files are worked on inside a sandbox with walls, by the modules that travel with the call."""
 
 import ast
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.errors import SandboxError
 from agentbench.extensions.llm import file_tools

@@ -1,10 +1,10 @@
 """Real mutants of the small task in real sandboxes."""
 
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Event
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.extensions.mutation.mutation_measurement import MutationScoreSettings, measure

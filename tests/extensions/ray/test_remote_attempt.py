@@ -1,8 +1,8 @@
 import json
+from dataclasses import replace
 from threading import Event
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench import __version__
 from agentbench.agents.interface import AgentOutcome

@@ -1,9 +1,9 @@
 """MCP servers and skills of Harbor's tasks become those of ours."""
 
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.importers.dockerfiles import DockerfileEnd
 from agentbench.importers.harbor.conversion import UnsupportedTaskError, convert_task_file

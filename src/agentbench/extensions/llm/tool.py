@@ -1,10 +1,9 @@
 """The interface of tools: a name, checked arguments, and a function for the sandbox."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Generic, TypeVar
-
-from msgspec import Struct
 
 from agentbench.agents.interface import Budget
 from agentbench.core.schema import JsonObject
@@ -30,7 +29,8 @@ class ToolEffect(Enum):
     SUBMITS = auto()
 
 
-class ToolContext(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext:
     """The objects that tools use."""
 
     sandbox: Sandbox
@@ -39,7 +39,8 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     mcp_servers: tuple[McpServer, ...] = ()
 
 
-class Tool(Struct, Generic[ToolArgumentsT], frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool(Generic[ToolArgumentsT]):
     """One tool; `act` gets checked arguments."""
 
     name: str

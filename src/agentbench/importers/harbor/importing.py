@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from msgspec.structs import replace
 from pathspec import GitIgnoreSpec
 
 from agentbench.errors import InputError

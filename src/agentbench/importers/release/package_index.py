@@ -4,13 +4,13 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Self
 
 import pypi_simple
 import requests
-from msgspec import Struct
 from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
@@ -28,7 +28,8 @@ _MAX_DOWNLOAD = 64 << 20
 _ARCHIVES = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
 
 
-class RequestedReleases(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestedReleases:
     """A package and two of its releases."""
 
     package: str  # its normalised name
@@ -99,7 +100,8 @@ def read_requested_releases(path: Path) -> tuple[list[RequestedReleases], list[R
 
 # The index is read through the simple API and not by `pip download`, which builds a source
 # distribution's metadata and so runs foreign code on this machine.
-class PipSettings(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipSettings:
     """The part of pip's configuration that a download needs."""
 
     index: str | None = None  # the index's address; None: the public one
@@ -151,7 +153,8 @@ def _last_value(options: Mapping[str, str], name: str) -> str | None:
     return found[-1] if found else None
 
 
-class Release(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
     """A release with a source distribution."""
 
     package: str
@@ -165,7 +168,8 @@ class Release(Struct, frozen=True, kw_only=True):
         return next(end for end in _ARCHIVES if self.file.filename.endswith(end))
 
 
-class PackageReleases(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackageReleases:
     """The two releases for a task."""
 
     old: Release

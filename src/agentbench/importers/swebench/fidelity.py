@@ -4,8 +4,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 from agentbench.core.display_text import counted, one_line
 from agentbench.importers.swebench.batches import ImportedInstances
@@ -18,7 +17,8 @@ _NAMES = re.compile(r"'[^']*'|\S*[\d/]\S*")
 _MAX_KINDS = 20  # of reasons
 
 
-class InstanceReport(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceReport:
     """The result for one instance."""
 
     instance: str
