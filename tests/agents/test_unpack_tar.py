@@ -32,7 +32,7 @@ def chunks(tar: bytes, size: int = 700) -> Iterator[bytes]:
     return (tar[at : at + size] for at in range(0, len(tar), size))
 
 
-def test_files_folders_and_links_come_out_as_they_are(tmp_path: Path) -> None:
+def test_files_folders_and_links_are_unpacked(tmp_path: Path) -> None:
     tar = tar_of(
         member("./bin", FOLDER, mode=0o700),
         member("./bin/tool", mode=0o700),
@@ -50,7 +50,7 @@ def test_files_folders_and_links_come_out_as_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o077])
-def test_everybody_may_read_and_run_what_its_owner_could(tmp_path: Path, umask: int) -> None:
+def test_unpacked_files_are_readable_by_all(tmp_path: Path, umask: int) -> None:
     tar = tar_of(member("d", FOLDER, mode=0o700), member("d/x", mode=0o700), member("d/y", mode=0))
     before = os.umask(umask)
     try:
@@ -66,7 +66,7 @@ def test_setuid_bits_are_dropped(tmp_path: Path) -> None:
     assert (tmp_path / "x").stat().st_mode & 0o7777 == 0o755
 
 
-def test_times_stay_since_compiled_python_depends_on_them(tmp_path: Path) -> None:
+def test_modification_times_are_kept(tmp_path: Path) -> None:
     unpack(chunks(tar_of(member("x.py"))), tmp_path)
     assert (tmp_path / "x.py").stat().st_mtime == 1_700_000_000
 
@@ -92,7 +92,7 @@ def test_times_stay_since_compiled_python_depends_on_them(tmp_path: Path) -> Non
     ],
     ids=lambda members: " ".join(f"{m.name}:{m.type.decode()}:{m.linkname}" for m in members),
 )
-def test_what_leads_elsewhere_or_is_no_file_is_refused(
+def test_entry_that_leads_out_or_is_irregular_is_refused(
     tmp_path: Path, members: tuple[tarfile.TarInfo, ...]
 ) -> None:
     target = tmp_path / "target"
@@ -102,7 +102,7 @@ def test_what_leads_elsewhere_or_is_no_file_is_refused(
     assert [path.name for path in tmp_path.iterdir()] == ["target"]
 
 
-def test_nothing_is_written_through_a_link_to_elsewhere(tmp_path: Path) -> None:
+def test_no_file_is_written_through_a_link(tmp_path: Path) -> None:
     target, elsewhere = tmp_path / "target", tmp_path / "elsewhere"
     target.mkdir()
     elsewhere.mkdir()
@@ -130,19 +130,19 @@ def test_too_many_files_are_refused(tmp_path: Path) -> None:
         unpack(chunks(tar_of(*(member(str(n)) for n in range(3)))), tmp_path, most_members=2)
 
 
-def test_a_stream_that_is_cut_off_is_no_tree(tmp_path: Path) -> None:
+def test_truncated_stream_is_refused(tmp_path: Path) -> None:
     tar = tar_of(member("a"), content=b"x" * 5000)
     with pytest.raises(tarfile.TarError):
         unpack(chunks(tar[:3000]), tmp_path)
 
 
 @pytest.mark.parametrize("size", [1, 511, 512, 1 << 20])
-def test_chunks_of_any_size_make_the_same_tree(tmp_path: Path, size: int) -> None:
+def test_result_does_not_depend_on_chunk_size(tmp_path: Path, size: int) -> None:
     tar = tar_of(member("a"), content=b"x" * 3000)
     assert unpack(chunks(tar, size), tmp_path) == 3000
 
 
-def test_a_stream_that_is_cut_off_between_two_members_is_no_tree(tmp_path: Path) -> None:
+def test_stream_truncated_between_members_is_refused(tmp_path: Path) -> None:
     tar = tar_of(member("a"), member("b"))
     with pytest.raises(tarfile.TarError, match="truncated"):
         unpack(chunks(tar[:1024]), tmp_path)

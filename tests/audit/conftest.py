@@ -70,12 +70,12 @@ def _bytes(text: str | bytes) -> bytes:
 def facts_of(tmp_path: Path) -> Callable[..., TaskFacts]:
     """Writes a task with `write_task` and reads it as the audit does."""
 
-    def made(**more: object) -> TaskFacts:
+    def created(**more: object) -> TaskFacts:
         mirrors = Mirrors(tmp_path / "mirrors")
         folder = write_task(tmp_path / "small", **more)
         return read_task_facts(load_task(folder, mirrors=mirrors), mirrors)
 
-    return made
+    return created
 
 
 def make_run(
@@ -152,6 +152,6 @@ def edit_record(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
     (folder / "attempts" / "small" / "1" / "record.json").write_text(json.dumps(record))
 
 
-def told(seen: Iterable[RuleHit]) -> list[str]:
+def lines_of(found: Iterable[RuleHit]) -> list[str]:
     """What a rule saw, one line each."""
-    return [f"{one.severity.value} {one.where}: {one.what}" for one in seen]
+    return [f"{one.severity.value} {one.where}: {one.what}" for one in found]

@@ -25,7 +25,7 @@ def base_of(tmp_path):
     return base_of
 
 
-def test_files_are_read_as_they_are(base_of):
+def test_files_are_read_unchanged(base_of):
     files = {"a.py": b"x\n", "deep/er/ä \n.txt": "ö".encode(), "empty": b"", "bin": b"\0\xff\n"}
     base = base_of(files)
     assert {path.as_posix(): content for path, content in base.contents.items()} == files
@@ -34,11 +34,11 @@ def test_files_are_read_as_they_are(base_of):
     assert base.unread == 0
 
 
-def test_symlinks_are_no_files(base_of):
+def test_symlinks_are_left_out(base_of):
     assert set(base_of({"a": b"x"}, links=[("b", "a")]).blobs) == {P("a")}
 
 
-def test_a_large_file_is_known_by_its_hash_alone(base_of):
+def test_large_file_is_known_by_hash_only(base_of):
     large = b"x" * 3_000_000
     base = base_of({"large": large, "small": b"x"})
     assert (base.contents.get(P("large")), base.unread) == (None, 1)
@@ -47,20 +47,20 @@ def test_a_large_file_is_known_by_its_hash_alone(base_of):
     assert base.equal_to(b"y") == []
 
 
-def test_a_hash_is_the_one_that_git_gives(tmp_path):
+def test_blob_hash_equals_that_of_git(tmp_path):
     (tmp_path / "x").write_bytes(b"some\ncontent")
-    said = subprocess.run(
+    result = subprocess.run(
         ["git", "hash-object", str(tmp_path / "x")], capture_output=True, text=True, check=True
     )
-    assert blob_hash(b"some\ncontent", "sha1") == said.stdout.strip()
+    assert blob_hash(b"some\ncontent", "sha1") == result.stdout.strip()
 
 
-def test_many_files_come_in_batches(base_of):
+def test_many_large_files_are_read(base_of):
     files = {f"{n}": b"%d" % n * 1_900_000 for n in range(9)}
     assert len(base_of(files).contents) == 9
 
 
-def test_a_mirror_without_the_commit_is_told_of(base_of, tmp_path):
+def test_missing_commit_in_mirror_is_an_error(base_of, tmp_path):
     base_of({"a": b"x"})
     (path,) = (tmp_path / "mirrors").glob("*.git")
     with pytest.raises(GitCloneError):
@@ -76,7 +76,7 @@ def test_a_mirror_without_the_commit_is_told_of(base_of, tmp_path):
         ("setup.py", "from setuptools import setup\nsetup(name='shop', version='1')\n", "shop"),
     ],
 )
-def test_a_name_is_found_where_projects_write_it(file, text, name):
+def test_project_name_is_read_from_configuration(file, text, name):
     assert project_names(BaseTree(contents={PurePosixPath(file): text.encode()})) == {name}
 
 
@@ -96,5 +96,5 @@ def test_a_name_is_found_where_projects_write_it(file, text, name):
         ("other.toml", '[project]\nname = "x"\n'),
     ],
 )
-def test_where_there_is_none_there_is_none(file, text):
+def test_project_without_a_name_or_with_malformed_files_has_none(file, text):
     assert project_names(BaseTree(contents={PurePosixPath(file): text.encode()})) == frozenset()

@@ -1,10 +1,10 @@
-"""A `.git` in a task's `repo/` that holds the fix, in the forms in which it gets there."""
+"""A `.git` in a task's `repo/` that holds the fix, as people leave it there."""
 
 import subprocess
 
 import pytest
 
-from agentbench.audit.leak_rules import history_in_base
+from agentbench.audit.task_rules import history_in_base
 from tests.audit.conftest import write_task
 from tests.e2e.small_task import BUGGY, FIXED, HIDDEN
 
@@ -76,20 +76,20 @@ def found(facts_of, tmp_path):
 @pytest.mark.parametrize(
     "make", [fix_ahead, fix_on_a_branch_with_more, fix_reset_away, fix_staged_only]
 )
-def test_a_history_that_holds_the_fix_is_a_warning(found, make):
+def test_history_with_the_fix_is_a_warning(found, make):
     assert found(make) == [("repo/.git", "its history holds basket.py after the fix")]
 
 
-def test_a_history_that_holds_the_hidden_tests_is_a_warning(found):
+def test_history_with_hidden_tests_is_a_warning(found):
     what = "its history holds tests/test_hidden.py after the fix"
     assert found(hidden_tests_ahead) == [("repo/.git", what)]
 
 
-def test_the_history_of_a_project_inside_the_project_counts_too(found):
+def test_history_in_inner_folder_is_a_warning(found):
     what = "its history holds basket.py after the fix"
     assert found(fix_ahead, "inner") == [("repo/inner/.git", what)]
 
 
 @pytest.mark.parametrize("make", [None, lambda repo: commit(repo, BUGGY), lambda _: None])
-def test_a_history_without_the_fix_is_no_finding(found, make):
+def test_history_without_the_fix_is_no_finding(found, make):
     assert found(make) == []

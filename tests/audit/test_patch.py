@@ -34,27 +34,27 @@ def git_patch(folder, before, after, *, context=3):
         ("ä\n", "ö\n"),
     ],
 )
-def test_a_patch_of_git_is_applied_as_git_would(tmp_path, before, after):
+def test_patch_is_applied_as_git_does(tmp_path, before, after):
     files = {"x.py": before.encode()} if before else {"y": b""}
     (file,) = parse_patch(git_patch(tmp_path, files, files | {"x.py": after.encode()}))
     assert (file.path.removeprefix("a/").removeprefix("b/"), file.removed) == ("x.py", False)
     assert apply_patch(before.encode(), file) == after.encode()
 
 
-def test_a_patch_without_lines_around_its_changes_is_applied_at_its_line(tmp_path):
+def test_patch_without_context_is_applied_at_its_line(tmp_path):
     before = {"x.py": OLD.encode()}
     after = {"x.py": OLD.replace("line 20\n", "line 20\nnew\n").encode()}
     (file,) = parse_patch(git_patch(tmp_path, before, after, context=0))
     assert apply_patch(before["x.py"], file) == after["x.py"]
 
 
-def test_a_patch_that_does_not_fit_gives_nothing():
+def test_patch_that_does_not_fit_is_not_applied():
     (file,) = parse_patch(patch_of("x.py", OLD, NEW).encode())
     assert apply_patch(b"something else\n", file) is None
     assert apply_patch(None, file) is None
 
 
-def test_several_files_are_told_apart_also_where_one_is_removed_or_binary(tmp_path):
+def test_patch_of_several_files_is_split(tmp_path):
     patch = git_patch(
         tmp_path,
         {"a.py": b"1\n", "gone.py": b"1\n2\n", "x.bin": b"\0"},
@@ -69,24 +69,24 @@ def test_several_files_are_told_apart_also_where_one_is_removed_or_binary(tmp_pa
     assert [list(file.added()) for file in files] == [[(1, "2")], [], [(1, "3")]]
 
 
-def test_added_lines_bear_their_numbers_in_the_new_file():
+def test_added_lines_have_numbers_of_the_new_file():
     (file,) = parse_patch(patch_of("basket.py", BUGGY, FIXED).encode())
     assert list(file.added()) == [(6, "    return sum(prices)")]
     assert set(file.changed()) == {"-return sum(prices[1:])", "+return sum(prices)"}
 
 
-def test_odd_names_are_read_as_git_quotes_them(tmp_path):
+def test_quoted_names_are_read(tmp_path):
     (file,) = parse_patch(git_patch(tmp_path, {"y": b""}, {"y": b"", 'ä "x"\t.py': b"1\n"}))
     assert file.path.endswith('ä "x"\t.py')
 
 
 @pytest.mark.parametrize("name", ["x b/conftest.py", "a b/c d.py", " b/x", "x a/y", "x y.py"])
-def test_a_name_that_resembles_the_prefix_of_git_hides_no_file(tmp_path, name):
+def test_name_like_a_prefix_of_git_hides_no_file(tmp_path, name):
     patch = git_patch(tmp_path, {"y": b""}, {"y": b"", name: b"1\n"})
     assert [file.path.removeprefix("b/") for file in parse_patch(patch)] == [name]
 
 
-def test_a_malformed_hunk_hides_neither_its_file_nor_the_others():
+def test_malformed_hunk_hides_no_file():
     good = patch_of("basket.py", BUGGY, FIXED).encode()
     short = b"--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n-x\n+y\n"
     expected = ["basket.py", "x", "basket.py"]
@@ -109,14 +109,14 @@ def test_a_malformed_hunk_hides_neither_its_file_nor_the_others():
         b"--- a/x\n+++ ",
     ],
 )
-def test_what_is_no_patch_gives_what_there_is_and_no_error(patch):
+def test_malformed_patch_raises_no_error(patch):
     for file in parse_patch(patch):
         list(file.added())
         list(file.changed())
         apply_patch(b"x\n", file)
 
 
-def test_the_sides_of_a_change_bear_the_lines_around_it():
+def test_sides_of_a_change_include_its_context():
     (file,) = parse_patch(patch_of("basket.py", BUGGY, FIXED).encode())
     ((before, after),) = file.sides()
     assert [line for line in before if line not in after] == ["    return sum(prices[1:])"]

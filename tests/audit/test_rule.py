@@ -1,8 +1,8 @@
-from agentbench.audit.rule import RuleHit, apply_rules, weight
+from agentbench.audit.rule import RuleHit, apply_rules
 from agentbench.scoring.evidence import Severity
 
 
-def test_findings_bear_the_name_of_their_rule_and_the_worst_come_first():
+def test_findings_name_their_rule_most_severe_first():
     worse = (RuleHit(Severity.CRITICAL, "here", "y"), RuleHit(Severity.WARNING, "here", "z"))
     rules = {"one": lambda facts: [RuleHit(Severity.INFO, facts, "x")], "two": lambda _: worse}
     found = apply_rules(rules, "here")
@@ -13,7 +13,7 @@ def test_findings_bear_the_name_of_their_rule_and_the_worst_come_first():
     ]
 
 
-def test_a_rule_that_sees_thousands_is_cut_short_and_says_so():
+def test_findings_of_one_rule_are_limited():
     def rule(facts):
         yield from (RuleHit(Severity.INFO, f"{n}", "x") for n in range(facts))
         yield RuleHit(Severity.CRITICAL, "last", "x")
@@ -22,7 +22,3 @@ def test_a_rule_that_sees_thousands_is_cut_short_and_says_so():
     assert len(found) == 21
     assert found[0].where == "last"
     assert found[-1].what == "981 more of this rule"
-
-
-def test_severities_are_weighed():
-    assert [weight(s) for s in (Severity.INFO, Severity.WARNING, Severity.CRITICAL)] == [0, 1, 2]

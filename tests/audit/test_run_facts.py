@@ -7,19 +7,18 @@ from agentbench.audit.run_facts import UnreadableRunFileError, is_run, open_run,
 from agentbench.errors import InputError
 from agentbench.runs.store.store import RunStore
 from tests.audit.conftest import attempt_of
-from tests.e2e.small_task import BUGGY
 from tests.runs.records import configuration, resolved
 
 
 @pytest.fixture
 def folder(tmp_path):
-    made = RunStore.create(tmp_path, configuration())
+    created = RunStore.create(tmp_path, configuration())
     record = resolved()
-    made.append(record, made.attempt_folder(record.task_id, 1)[0])
-    return made.folder
+    created.append(record, created.attempt_folder(record.task_id, 1)[0])
+    return created.folder
 
 
-def test_a_run_is_read_whole(folder):
+def test_run_facts_are_complete(folder):
     run = open_run(folder)
     assert is_run(folder)
     assert [record.task_id for record in run.latest] == ["one"]
@@ -29,22 +28,22 @@ def test_a_run_is_read_whole(folder):
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\0", b"\xff", b"[1]", b"{}", b"[" * 100_000])
-def test_a_damaged_configuration_is_one_clear_fault(folder, content):
+def test_damaged_configuration_is_an_input_error(folder, content):
     (folder / "run.json").write_bytes(content)
     with pytest.raises(InputError, match=r"run\.json|nested too deeply"):
         open_run(folder)
 
 
 @pytest.mark.parametrize("name", ["run.json", "attempts.jsonl"])
-def test_a_newer_schema_is_refused(folder, name):
-    said = json.loads((folder / name).read_text())
-    (folder / name).write_text(json.dumps(said | {"schema_version": 99}))
+def test_newer_schema_is_refused(folder, name):
+    result = json.loads((folder / name).read_text())
+    (folder / name).write_text(json.dumps(result | {"schema_version": 99}))
     with pytest.raises(InputError, match="is of a newer agentbench"):
         open_run(folder)
 
 
 @pytest.mark.parametrize("content", [b"\0\n", b"\xff\xfe\n", b"{}\n", b"{\n\n", b"[]"])
-def test_lines_that_are_no_records_are_set_aside(folder, content):
+def test_malformed_lines_are_set_aside(folder, content):
     with (folder / "attempts.jsonl").open("ab") as target:
         target.write(content)
     run = open_run(folder)
@@ -52,7 +51,7 @@ def test_lines_that_are_no_records_are_set_aside(folder, content):
     assert len(run.set_aside) == 1
 
 
-def test_a_deeply_nested_line_is_set_aside(folder):
+def test_deeply_nested_line_is_set_aside(folder):
     (folder / "attempts.jsonl").write_bytes(b"[" * 200_000 + b"\n")
     run = open_run(folder)
     assert len(run.latest) == 0
@@ -60,7 +59,7 @@ def test_a_deeply_nested_line_is_set_aside(folder):
 
 
 @pytest.mark.parametrize("name", ["run.json", "attempts.jsonl"])
-def test_what_is_no_regular_file_is_refused(folder, name):
+def test_irregular_file_is_refused(folder, name):
     (folder / name).unlink()
     os.mkfifo(folder / name)
     with pytest.raises(InputError, match="expected a regular file"):
@@ -71,25 +70,25 @@ def test_what_is_no_regular_file_is_refused(folder, name):
         open_run(folder)
 
 
-def test_a_huge_configuration_is_refused_unread(folder):
+def test_huge_configuration_is_refused_unread(folder):
     os.truncate(folder / "run.json", 10**10)
     with pytest.raises(InputError, match="too many for a run"):
         open_run(folder)
 
 
-def test_a_line_without_end_is_refused_before_it_is_held(folder):
+def test_endless_line_is_refused(folder):
     os.truncate(folder / "attempts.jsonl", 10**9)
     with pytest.raises(InputError, match="longer than any record"):
         open_run(folder)
 
 
-def test_a_folder_without_a_run_is_none(tmp_path):
+def test_folder_without_run_is_refused(tmp_path):
     assert not is_run(tmp_path)
     with pytest.raises(InputError, match="is missing"):
         open_run(tmp_path)
 
 
-def test_a_run_without_records_yet_is_one(tmp_path):
+def test_run_without_records_is_opened(tmp_path):
     assert open_run(RunStore.create(tmp_path, configuration()).folder).latest == ()
 
 
@@ -108,7 +107,7 @@ def test_a_run_without_records_yet_is_one(tmp_path):
         ("large", "too large"),
     ],
 )
-def test_files_are_read_with_care(folder, relative, why):
+def test_irregular_or_outside_files_are_not_read(folder, relative, why):
     (folder.parent / "secret").write_text("x")
     (folder / "link").symlink_to("../secret")
     (folder / "circle").symlink_to("circle")
@@ -118,20 +117,17 @@ def test_files_are_read_with_care(folder, relative, why):
         open_run(folder).read(relative, limit=100)
 
 
-def test_an_attempt_is_read_with_its_files_and_task(run_folder):
+def test_attempt_is_read_with_its_files(run_folder):
     facts = attempt_of(run_folder)
     assert [file.path for file in facts.patch] == ["basket.py"]
     assert facts.raw_patch == facts.patch
-    assert facts.before("basket.py") == BUGGY.encode()
-    assert facts.before("none.py") is None
-    assert "stdout" in facts.log
     assert facts.read("final.json").startswith(b"{")
 
 
-def test_without_task_or_files_there_is_less(run_folder):
+def test_attempt_without_files_is_empty(run_folder):
     for path in run_folder.glob("attempts/small/1/**/*"):
         if path.is_file():
             path.unlink()
     run = open_run(run_folder)
     facts = read_attempt(run, run.latest[0], None)
-    assert (facts.patch, facts.log, facts.before("basket.py")) == ((), "", None)
+    assert (facts.patch, facts.raw_patch, facts.patch_text) == ((), (), b"")

@@ -23,7 +23,7 @@ from agentbench.sandbox.interface import (
 )
 from agentbench.tasks.users import ROOT_USER
 from tests.fakes.scripted_model import Say, ScriptedModel, for_ever
-from tests.models.gateway.at_the_door import door_to
+from tests.models.gateway.endpoint_clients import endpoint_to
 from tests.patience import HANG_SECONDS
 from tests.sandbox import docker_fixtures
 from tests.sandbox.docker_fixtures import bridge_of
@@ -136,7 +136,7 @@ def outcomes(
     with ExitStack() as stack:
         port = stack.enter_context(listening())
         model = stack.enter_context(ScriptedModel(for_ever(Say("hi")), key=KEY, echo_key=True))
-        door = stack.enter_context(door_to(model, folder / "exchange.jsonl"))
+        door = stack.enter_context(endpoint_to(model, folder / "exchange.jsonl"))
         mounts = (mount, *endpoint_mounts(door))
         neighbour, attacker = (
             stack.enter_context(

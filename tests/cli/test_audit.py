@@ -14,7 +14,7 @@ SECRET = '[environment]\nenv = { API_KEY = "x" }'
 @pytest.fixture
 def folder(tmp_path):
     """A task that is worth a warning and a piece of information, beside one that is worth none."""
-    write_task(tmp_path / "tasks" / "odd", tables=SECRET, fix={})
+    write_task(tmp_path / "tasks" / "odd", tables=SECRET)
     write_task(tmp_path / "tasks" / "plain")
     return tmp_path / "tasks"
 
@@ -31,11 +31,9 @@ def test_findings_are_listed_by_task_and_counted(cli, folder):
         "task odd: 2 of 2 fail_to_pass functions controlled",
         "  warning   secret-in-environment  task.toml: environment.env.API_KEY: "
         "has a name like a secret's; the agent can read it",
-        "  info      no-solution            solution.patch: is missing: "
-        "the task cannot be validated and its controls cannot be calibrated",
         "task without a finding: plain",
     ]
-    assert said.stderr == ("2 tasks audited, 1 without a finding; 0 critical, 1 warning, 1 info\n")
+    assert said.stderr == ("2 tasks audited, 1 without a finding; 0 critical, 1 warning, 0 info\n")
 
 
 @pytest.mark.parametrize(("level", "code"), [("critical", 0), ("warning", 1), ("info", 1)])
@@ -49,7 +47,7 @@ def test_json_is_one_document(cli, folder):
     document = json.loads(said.stdout)
     assert said.code == 1
     assert document["failed"] is True
-    assert document["counts"] == {"info": 1, "warning": 1, "critical": 0}
+    assert document["counts"] == {"info": 0, "warning": 1, "critical": 0}
     first, second = document["audited"]
     assert (first["subject"], first["name"], second["findings"]) == ("task", "odd", [])
     assert set(first["findings"][0]) == {"rule", "severity", "where", "what"}
@@ -71,7 +69,7 @@ def test_a_run_is_known_by_its_folder_and_by_its_name(cli, resolved_run):
         said = cli("audit", *arguments)
         assert said.code == 0, said.stderr
         assert said.stderr.startswith("1 run, 1 attempt audited")
-        assert "attempt small 1: resolved" in said.stdout
+        assert "attempt without a finding: small 1" in said.stdout
 
 
 def test_tasks_and_runs_may_be_given_together(cli, folder, resolved_run):
@@ -129,10 +127,10 @@ def test_a_broken_run_ends_in_a_clear_line_or_in_findings(
 
 
 def test_text_from_agents_and_tasks_cannot_steer_a_terminal(cli, tmp_path):
-    odd = "\x1b]0;owned\x07\u202eevil\x00.py"
+    odd = "\x1b]0;owned\x07\u202eevil\x00.py [red]x[/red]"
     run = make_run(
         tmp_path,
-        files={"basket.py": FIXED, "odd.py": "import ctypes  # \x1b[2J\u202e [red]x[/red]\n"},
+        files={"basket.py": FIXED},
         hidden={"tests/test_hidden.py": HIDDEN, "tests/\u202eodd.py": "x = '\x1b[1m'\n"},
     )
     record = run / "attempts/small/1/record.json"
@@ -142,7 +140,7 @@ def test_text_from_agents_and_tasks_cannot_steer_a_terminal(cli, tmp_path):
     record.write_text(json.dumps(line))
     (run / "attempts.jsonl").write_text(json.dumps(line) + "\n")
     said = cli("audit", run, tmp_path / "small")
-    assert "suspicious-code" in said.stdout
+    assert "sandbox-lacks" in said.stdout
     assert "[red]x[/red]" in said.stdout
     assert all(char == "\n" or char.isprintable() for char in said.stdout)
 

@@ -12,7 +12,7 @@ def said(found: str | Rejection | None) -> str:
     return found.what
 
 
-def test_a_text_is_read_as_it_is(tmp_path):
+def test_text_is_read_unchanged(tmp_path):
     (tmp_path / "a").write_bytes("ä\r\n".encode())
     assert read_text(tmp_path / "a") == "ä\r\n"
 
@@ -26,7 +26,7 @@ def test_a_text_is_read_as_it_is(tmp_path):
         (None, "is missing"),
     ],
 )
-def test_what_is_no_ordinary_text_is_refused(tmp_path, content, what):
+def test_irregular_text_is_refused(tmp_path, content, what):
     if content is not None:
         (tmp_path / "a").write_bytes(content)
     assert said(read_text(tmp_path / "a")).startswith(what)
@@ -36,7 +36,7 @@ def test_a_folder_in_place_of_a_file_is_refused(tmp_path):
     assert said(read_text(tmp_path)).startswith("cannot be read")
 
 
-def test_a_script_needs_an_interpreter_that_is_found(tmp_path):
+def test_script_needs_an_interpreter(tmp_path):
     script = tmp_path / "a.sh"
     script.write_bytes(b"#!/bin/sh\r\n")
     assert said(script_fault(script)).startswith("has Windows line ends")
@@ -44,7 +44,7 @@ def test_a_script_needs_an_interpreter_that_is_found(tmp_path):
     assert script_fault(script) is None
 
 
-def test_what_must_not_be_copied_is_named(tmp_path):
+def test_unsafe_entries_are_named(tmp_path):
     folder = tmp_path / "task"
     (folder / ".git").mkdir(parents=True)
     (folder / ".git" / "out").symlink_to("/etc")
@@ -60,7 +60,7 @@ def test_what_must_not_be_copied_is_named(tmp_path):
     ]
 
 
-def test_a_tree_beyond_all_bounds_is_refused_at_once(tmp_path):
+def test_too_large_tree_is_refused(tmp_path):
     with (tmp_path / "sparse").open("wb") as file:
         file.truncate(2**31)
     (fault,) = tree_faults(tmp_path)

@@ -62,18 +62,18 @@ def write(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
-def on(engine: UnreliableProvider, said: list[str] | None = None) -> RunOptions:
-    return RunOptions(sandbox=engine, say=(said if said is not None else []).append)
+def on(engine: UnreliableProvider, messages: list[str] | None = None) -> RunOptions:
+    return RunOptions(sandbox=engine, say=(messages if messages is not None else []).append)
 
 
 def test_a_base_image_that_is_missing_is_built_once_for_all_its_tasks(write):
     folders = [write(name, 'image = "agentbench/python:3.9"') for name in ("a", "b")]
-    engine, said = Engine(builds=("3.9",)), []
-    assert refuse_without_images(folders, on(engine, said)) == []
-    assert (engine.built, said) == (["3.9"], ["building 3.9"])
+    engine, messages = Engine(builds=("3.9",)), []
+    assert refuse_without_images(folders, on(engine, messages)) == []
+    assert (engine.built, messages) == (["3.9"], ["building 3.9"])
 
 
-def test_tasks_whose_image_cannot_be_had_are_refused_by_name_and_removed(write):
+def test_task_without_image_is_rejected_and_removed(write):
     good = write("good", 'image = "there:1"')
     folders = [
         write("foreign", 'image = "gone:1"'),
@@ -102,14 +102,14 @@ def test_a_dockerfile_gets_the_base_image_that_it_begins_with(write):
     assert (refused.instance, engine.built) == ("gone", ["3.13"])
 
 
-def test_a_task_with_other_faults_is_left_to_the_proof(write):
+def test_task_with_other_faults_is_kept(write):
     folder = write("a", 'image = "gone:1"')
     (folder / "task.toml").write_text("no toml")
     assert refuse_without_images([folder], on(Engine())) == []
     assert folder.exists()
 
 
-def test_a_sandbox_that_builds_none_refuses_what_it_has_not(write):
+def test_missing_image_without_builder_is_rejected(write):
     class Bare(UnreliableProvider):
         def resolve_image(self, image: str | None, **_more: object) -> ImageId:
             raise UnavailableError(f"has no {image}")
@@ -146,8 +146,8 @@ class ManagingEngine(Engine):
 
 
 def test_a_registry_that_does_not_answer_is_asked_once():
-    engine, said = ManagingEngine("swebench/two:1"), list[str]()
-    images = TaskImages(on(engine, said))
+    engine, messages = ManagingEngine("swebench/two:1"), list[str]()
+    images = TaskImages(on(engine, messages))
     names = ("swebench/one:1", "swebench/two:1", "swebench/three:1", "r.example:5000/four:1")
     assert [images.fault(name) for name in names] == [
         "the image swebench/one:1 is missing, and docker.io did not answer",
@@ -156,11 +156,11 @@ def test_a_registry_that_does_not_answer_is_asked_once():
         "the image r.example:5000/four:1 is missing, and r.example:5000 did not answer",
     ]
     assert engine.asked_for == ["swebench/one:1", "r.example:5000/four:1"]
-    assert said[0].startswith("docker.io did not answer, and is not asked again: the image sw")
-    assert (len(said), images.used_bytes) == (2, 7)
+    assert messages[0].startswith("docker.io did not answer, and is not asked again: the image sw")
+    assert (len(messages), images.used_bytes) == (2, 7)
 
 
-def test_tasks_whose_registry_does_not_answer_are_refused_without_asking_again(write):
+def test_silent_registry_is_asked_once(write):
     engine = ManagingEngine()
     images = TaskImages(on(engine))
     assert images.fault("r.example:5000/one:1") is not None
@@ -184,24 +184,24 @@ def test_a_registry_without_an_image_is_asked_for_the_next_one():
     assert images.used_bytes is None
 
 
-def test_a_full_disk_of_the_engine_is_no_reason_for_another_environment():
+def test_full_disk_of_engine_is_an_error():
     images = TaskImages(on(ManagingEngine(fault="write /layer: no space left on device")))
     with pytest.raises(StorageError, match=r"the engine's disk is full: .*agentbench clean"):
         images.fault("swebench/one:1")
 
 
 def test_a_base_image_of_another_version_is_used_and_named():
-    said: list[str] = []
+    messages: list[str] = []
     engine = ManagingEngine("agentbench/python:3.9", "agentbench/python:3.11")
-    images = TaskImages(on(engine, said))
+    images = TaskImages(on(engine, messages))
     assert [images.fault(f"agentbench/python:{each}") for each in ("3.9", "3.11")] == [None, None]
-    assert said == [
+    assert messages == [
         "agentbench/python:3.9 was built by another version of agentbench, and is used as it is; "
         "to rebuild it: agentbench images build --python 3.9"
     ]
 
 
-def test_an_engine_that_is_lost_refuses_no_task(write):
+def test_lost_engine_rejects_no_task(write):
     class Lost(UnreliableProvider):
         def resolve_image(self, *_image: object, **_more: object) -> ImageId:
             raise SandboxError("the engine is lost")

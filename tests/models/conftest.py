@@ -15,7 +15,7 @@ from agentbench.models.conversation import (
 from agentbench.models.formats.registry import open_client
 from agentbench.models.interface import ApiFormat
 from tests.fakes.scripted_model import ScriptedModel
-from tests.models.gateway.at_the_door import door_to
+from tests.models.gateway.endpoint_clients import endpoint_to
 from tests.patience import HANG_SECONDS
 
 MODELS = {ApiFormat.OPENAI_CHAT: "scripted", ApiFormat.ANTHROPIC_MESSAGES: "scripted-claude"}
@@ -60,8 +60,8 @@ def clients(tmp_path):
     def opened(wire, script):
         with (
             ScriptedModel(script) as scripted,
-            door_to(scripted, tmp_path / "log", model=MODELS[wire]) as door,
-            open_client(door) as client,
+            endpoint_to(scripted, tmp_path / "log", model=MODELS[wire]) as endpoint,
+            open_client(endpoint) as client,
         ):
             yield client, scripted
 

@@ -1,7 +1,7 @@
 from agentbench.models.conversation import Conversation
 
 
-def test_the_report_is_followed_by_a_word_on_what_was_left_out():
+def test_opening_mentions_omitted_steps():
     whole = Conversation(system="s", task="the report")
     assert whole.opening == "the report"
     cut = Conversation(system="s", task="the report", left_out_turns=3)

@@ -26,7 +26,7 @@ MILLION = TokenCounts(input=1_000_000)
         ("gemini-2.0-flash-001", 0.1),
     ],
 )
-def test_a_name_is_known_with_its_date_and_its_provider(name: str, usd: float) -> None:
+def test_price_is_found_with_date_and_provider(name: str, usd: float) -> None:
     assert known_prices().cost_usd(name, TokenCounts(input=100_000)) == pytest.approx(usd / 10)
 
 
@@ -54,13 +54,13 @@ def test_a_long_input_has_the_rates_of_one() -> None:
     assert long == pytest.approx(0.5000025 + 0.015)
 
 
-def test_what_is_not_given_costs_as_much_as_any_input(tmp_path: Path) -> None:
+def test_missing_rates_equal_input_rate(tmp_path: Path) -> None:
     own = {"m": {"input": 2, "output": 0}}
     prices = load_prices(price_file(tmp_path, own))
     assert prices.cost_usd("m", TokenCounts(input=10**6, cached=10**5, cache_written=10**5)) == 2
 
 
-def test_ones_own_prices_win(tmp_path: Path) -> None:
+def test_own_prices_have_priority(tmp_path: Path) -> None:
     own = {"gpt-5": {"input": 7, "output": 0}, "Local/Model": {"input": 0, "output": 0}}
     prices = load_prices(price_file(tmp_path, own))
     assert prices.cost_usd("gpt-5", MILLION) == 7
@@ -78,7 +78,7 @@ def price_file(folder: Path, models) -> Path:
 @pytest.mark.parametrize(
     "text", ["", "{}", '{"lists": [{"source": "x"}]}', '{"lists": [], "schema_version": 2}']
 )
-def test_a_file_of_another_form_is_refused_with_its_faults(tmp_path: Path, text: str) -> None:
+def test_malformed_price_file_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "prices.json"
     path.write_text(text)
     with pytest.raises(InputError, match=r"prices\.json"):
@@ -87,7 +87,7 @@ def test_a_file_of_another_form_is_refused_with_its_faults(tmp_path: Path, text:
         load_prices(tmp_path / "nothing")
 
 
-def test_every_list_bears_its_source_and_date() -> None:
+def test_price_lists_have_source_and_date() -> None:
     shipped = files("agentbench.models") / "prices.json"
     lists = PriceFile.model_validate_json(shipped.read_text()).lists
     assert all(each.source.startswith("https://") for each in lists)
@@ -112,16 +112,16 @@ def test_every_list_bears_its_source_and_date() -> None:
         ("", 32_768),
     ],
 )
-def test_a_window_is_found_by_the_models_name(model, window):
+def test_context_window_is_found_by_model_name(model, window):
     assert context_window(model).window == window
 
 
-def test_room_is_left_for_the_answer():
+def test_context_window_leaves_room_for_answer():
     known = context_window("anything")
     assert known.max_request_tokens == known.window - known.output == 24_576
 
 
-def test_every_row_leaves_most_of_its_window_to_the_request():
+def test_windows_leave_most_room_for_request():
     text = files("agentbench.models").joinpath("context_windows.toml").read_text()
     for row in tomllib.loads(text)["models"]:
         assert row["output"] <= row["window"] / 4

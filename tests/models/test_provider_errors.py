@@ -1,11 +1,14 @@
 """Bodies as providers and servers of models write them."""
 
 import json
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import pytest
 
+from agentbench.models.interface import ModelErrorKind
 from agentbench.models.interface import ModelErrorKind as Kind
-from agentbench.models.provider_errors import failure_of_response
+from agentbench.models.provider_errors import failure_of_response, unanswered_error
 
 CASES = [
     (
@@ -72,13 +75,13 @@ CASES = [
 
 
 @pytest.mark.parametrize(("status", "body", "kind"), CASES)
-def test_an_error_is_known_for_what_it_is(status, body, kind) -> None:
+def test_error_is_classified(status, body, kind) -> None:
     data = body if isinstance(body, str) else json.dumps(body)
     failure = failure_of_response(status, data.encode())
     assert (failure.kind, failure.status) == (kind, status)
 
 
-def test_a_limit_per_minute_that_google_words_as_a_quota_is_a_rate_limit() -> None:
+def test_quota_per_minute_of_google_is_a_rate_limit() -> None:
     message = "You exceeded your current quota, please check your plan and billing details."
     error = {"code": 429, "message": message, "status": "RESOURCE_EXHAUSTED"}
     assert failure_of_response(429, json.dumps({"error": error}).encode()).kind is Kind.QUOTA
@@ -99,9 +102,57 @@ def test_a_limit_per_minute_that_google_words_as_a_quota_is_a_rate_limit() -> No
         (b"", ""),
     ],
 )
-def test_its_message_is_found_wherever_it_stands(body: bytes, message: str) -> None:
+def test_message_is_found_in_each_form(body: bytes, message: str) -> None:
     assert failure_of_response(400, body).message == message
 
 
-def test_a_message_without_end_is_cut() -> None:
+def test_long_message_is_truncated() -> None:
     assert len(failure_of_response(400, b"x" * 10**6).message) < 1100
+
+
+LIMITED = {"error": {"type": "rate_limit_error", "message": "slow down"}}
+
+
+def told(headers=None, status=429, body=LIMITED):
+    return unanswered_error(status, body, "no words", headers or {})
+
+
+def test_failure_has_message_kind_and_status():
+    failure = told().failure
+    assert (failure.kind, failure.status, failure.message) == (
+        ModelErrorKind.RATE_LIMIT,
+        429,
+        "slow down",
+    )
+
+
+@pytest.mark.parametrize("body", [None, "text", b"bytes", [1]])
+def test_malformed_body_gives_message_of_library(body):
+    assert told(body=body, status=500).failure.message == "no words"
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": "0"}, 0.0),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-3"}, 0.0),
+    ],
+)
+def test_retry_delay_is_read(headers, seconds):
+    assert told(headers).retry_after == seconds
+
+
+def test_retry_delay_may_be_a_date():
+    at = format_datetime(datetime.now(UTC) + timedelta(minutes=5))
+    assert 290 < told({"retry-after": at}).retry_after <= 300
+    assert told({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}).retry_after == 0
+
+
+def test_retry_header_decides():
+    assert told().may_retry
+    assert not told({"x-should-retry": "false"}).may_retry
+    assert not told(status=401, body={"error": {"message": "bad key"}}).may_retry

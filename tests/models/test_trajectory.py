@@ -6,29 +6,35 @@ from httpx2 import Client
 from pydantic import ValidationError
 
 from agentbench.models.conversation import Role
-from agentbench.models.gateway.exchange_log import LoggedExchange
-from agentbench.models.interface import ApiFormat
-from agentbench.models.trajectory import Step, Trajectory, answer_message, request_messages
+from agentbench.models.gateway.exchange_log import LoggedExchange, LoggedTokens
+from agentbench.models.interface import ApiFormat, ModelErrorKind, ModelUsage
+from agentbench.models.trajectory import (
+    Step,
+    Trajectory,
+    TrajectoryAgent,
+    answer_message,
+    build_trajectory,
+    request_messages,
+)
 from tests.fakes.scripted_model import Call, Calls, Say, ScriptedModel
-from tests.models.test_build import CALL, RESULT, TASK, completion, exchange, says, told
 
 # What ATIF 1.8 demands beyond the shape of each object.
 AGENT_ONLY = ("model_name", "reasoning_content", "tool_calls", "metrics", "llm_call_count")
 
 
 def written():
-    made = told(
+    created = told(
         exchange([TASK], completion(CALL)),
         exchange([TASK, CALL, RESULT], completion(says("done"))),
     )
-    return json.loads(made.model_dump_json(exclude_none=True))
+    return json.loads(created.model_dump_json(exclude_none=True))
 
 
-def test_what_is_written_fits_the_schema():
+def test_trajectory_fits_the_schema():
     jsonschema.validate(written(), Trajectory.model_json_schema())
 
 
-def test_only_an_agents_step_bears_what_only_an_agent_has():
+def test_agent_fields_only_in_agent_steps():
     for step in written()["steps"]:
         if step["source"] != "agent":
             assert not set(AGENT_ONLY) & set(step)
@@ -122,7 +128,7 @@ def sent(model, wire, *, streamed):
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("wire", list(ApiFormat))
-def test_an_answer_says_the_same_on_every_wire(wire, streamed):
+def test_answer_is_equal_in_every_format(wire, streamed):
     script = [
         Calls([Call("look", {"path": "a.py", "n": [1, "\u00e4"]}), Call("list", {})], text="I see"),
         Say("good day to everybody"),
@@ -144,7 +150,7 @@ def test_an_answer_says_the_same_on_every_wire(wire, streamed):
 
 
 @pytest.mark.parametrize("wire", list(ApiFormat))
-def test_a_request_says_the_same_on_every_wire(wire):
+def test_request_is_equal_in_every_format(wire):
     system, user, agent, tool = request_messages(
         LoggedExchange(line=1, path="/", time=NOON, wire=wire, model="m", request=REQUESTS[wire])
     )
@@ -154,7 +160,7 @@ def test_a_request_says_the_same_on_every_wire(wire):
     assert [(result.call_id, result.text) for result in tool.results] == [("c1", "1: x")]
 
 
-def test_arguments_that_are_no_json_are_kept_as_they_were():
+def test_malformed_arguments_are_kept():
     call = {"id": "c", "function": {"name": "look", "arguments": '{"path": '}}
     answer = json.dumps({"choices": [{"message": {"tool_calls": [call]}}]})
     exchange = LoggedExchange(
@@ -167,3 +173,177 @@ def test_arguments_that_are_no_json_are_kept_as_they_were():
         answer=answer,
     )
     assert answer_message(exchange).calls[0].arguments == {"_unparsed": '{"path": '}
+
+
+SOMEONE = TrajectoryAgent(name="someone", version="1", model_name="m")
+
+
+def exchange(messages, answer, **changes):
+    given = {
+        "wire": ApiFormat.OPENAI_CHAT,
+        "model": "m",
+        "tokens": LoggedTokens(input=5, output=0, cached=0, cache_written=0),
+    }
+    body = answer if isinstance(answer, str) else json.dumps(answer)
+    return LoggedExchange(
+        line=1,
+        path="/",
+        time=NOON,
+        request={"messages": messages},
+        answer=body,
+        **(given | changes),
+    )
+
+
+def says(text="", *calls):
+    message = {"role": "assistant", "content": text}
+    if calls:
+        message["tool_calls"] = [
+            {"id": id_, "type": "function", "function": {"name": name, "arguments": given}}
+            for id_, name, given in calls
+        ]
+    return message
+
+
+def completion(message):
+    return {"choices": [{"index": 0, "message": message}]}
+
+
+def told(*exchanges, usage=None):
+    created = build_trajectory(exchanges, agent=SOMEONE, session="s", usage=usage or ModelUsage())
+    assert created is not None
+    return created
+
+
+SYSTEM = {"role": "system", "content": "be brief"}
+TASK = {"role": "user", "content": "mend it"}
+CALL = says("looking", ("c1", "read", '{"path": "a.py"}'))
+RESULT = {"role": "tool", "tool_call_id": "c1", "content": "1: x"}
+
+
+def test_growing_conversation_gives_each_step_once():
+    created = told(
+        exchange([SYSTEM, TASK], completion(CALL)),
+        exchange([SYSTEM, TASK, CALL, RESULT], completion(says("done"))),
+    )
+    assert [(step.source, step.message) for step in created.steps] == [
+        (Role.SYSTEM, "be brief"),
+        (Role.USER, "mend it"),
+        (Role.AGENT, "looking"),
+        (Role.AGENT, "done"),
+    ]
+    assert [step.step_id for step in created.steps] == [1, 2, 3, 4]
+
+
+def test_tool_result_belongs_to_calling_step():
+    created = told(
+        exchange([TASK], completion(CALL)),
+        exchange([TASK, CALL, RESULT], completion(says("done"))),
+    )
+    step = created.steps[1]
+    assert step.tool_calls is not None
+    assert step.observation is not None
+    assert step.tool_calls[0].arguments == {"path": "a.py"}
+    assert [(r.source_call_id, r.content) for r in step.observation.results] == [("c1", "1: x")]
+
+
+def test_shortened_history_repeats_no_step():
+    dropped = {**RESULT, "content": "[left out]"}
+    second = says("", ("c2", "edit", "{}"))
+    created = told(
+        exchange([TASK], completion(CALL)),
+        exchange([TASK, CALL, RESULT], completion(second)),
+        exchange(
+            [TASK, CALL, dropped, second, {"role": "tool", "tool_call_id": "c2", "content": "ok"}],
+            completion(says("done")),
+        ),
+    )
+    contents = [r.content for s in created.steps if s.observation for r in s.observation.results]
+    assert contents == ["1: x", "ok"]
+
+
+def test_retried_request_gives_one_step():
+    failure = {"error": ModelErrorKind.RATE_LIMIT, "status": 429, "message": "slow down"}
+    created = told(
+        exchange([TASK], "", **failure),
+        exchange([TASK], completion(says("done"))),
+    )
+    assert [step.source for step in created.steps] == [
+        Role.USER,
+        Role.SYSTEM,
+        Role.AGENT,
+    ]
+    assert created.steps[1].extra == {"model_error": "rate_limit"}
+    assert "HTTP 429: slow down" in created.steps[1].message
+
+
+def test_equal_user_messages_are_kept():
+    go_on = {"role": "user", "content": "go on"}
+    created = told(
+        exchange([go_on], completion(says("a"))),
+        exchange([go_on, says("a"), go_on], completion(says("b"))),
+    )
+    assert [step.message for step in created.steps] == ["go on", "a", "go on", "b"]
+
+
+def test_calls_with_equal_ids_are_answered_in_order():
+    ask = {"functionCall": {"name": "read", "args": {}}}
+    answer = {"functionResponse": {"name": "read", "response": {"output": "one"}}}
+    contents = [
+        {"role": "user", "parts": [{"text": "go"}]},
+        {"role": "model", "parts": [ask]},
+        {"role": "user", "parts": [answer]},
+    ]
+    created = told(
+        *(
+            LoggedExchange(
+                line=1,
+                path="/",
+                time=NOON,
+                wire=ApiFormat.GEMINI_GENERATE,
+                model="m",
+                request={"contents": contents[:printed]},
+                answer=json.dumps({"candidates": [{"content": {"parts": [ask]}}]}),
+            )
+            for printed in (1, 3)
+        )
+    )
+    observed = [step.observation for step in created.steps if step.source is Role.AGENT]
+    assert observed[0] is not None
+    assert observed[1] is None
+
+
+def test_step_names_a_different_model():
+    created = told(exchange([TASK], completion(says("a")), model="small"))
+    assert created.steps[1].model_name == "small"
+    assert told(exchange([TASK], completion(says("a")))).steps[1].model_name is None
+
+
+def test_tokens_are_on_the_step_and_their_sum_at_the_end():
+    created = told(
+        exchange([TASK], completion(says("a"))),
+        usage=ModelUsage(
+            requests=1, input_tokens=9, output_tokens=2, cached_tokens=1, cost_usd=0.5
+        ),
+    )
+    assert created.steps[1].metrics is not None
+    assert created.steps[1].metrics.prompt_tokens == 5
+    sums = created.final_metrics
+    assert (sums.total_prompt_tokens, sums.total_completion_tokens, sums.total_cost_usd) == (
+        9,
+        2,
+        0.5,
+    )
+
+
+def test_no_exchange_gives_no_trajectory():
+    assert build_trajectory([], agent=SOMEONE, session="s", usage=ModelUsage()) is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["", "not json", "[1]", '{"choices": 3}', '{"choices": [7, {"message": 4}]}', "data: x"],
+)
+def test_any_answer_gives_a_valid_trajectory(answer):
+    created = told(exchange([TASK, 7, {"role": 3, "content": [1, {"text": "\ud800"}]}], answer))
+    assert Trajectory.model_validate_json(created.model_dump_json(exclude_none=True)) == created

@@ -2,7 +2,7 @@ import pytest
 
 from agentbench.models.trajectory import Step
 from agentbench.report.transcript_text import transcript
-from tests.models.test_build import CALL, RESULT, TASK, completion, exchange, says, told
+from tests.models.test_trajectory import CALL, RESULT, TASK, completion, exchange, says, told
 
 
 def left(folder, content):

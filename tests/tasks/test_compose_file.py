@@ -11,7 +11,7 @@ def written(folder: Path, text: str, name: str = "docker-compose.yaml") -> Path:
     return file
 
 
-def test_a_file_with_files_of_its_own_folder_has_no_faults(tmp_path: Path) -> None:
+def test_compose_file_within_its_folder_has_no_faults(tmp_path: Path) -> None:
     written(tmp_path, "services: {base: {image: a, env_file: [b.env]}}\n", "base.yaml")
     text = """\
 x-common: &common {image: a, env_file: {path: ./a.env, required: false}}
@@ -24,7 +24,7 @@ networks: {back: {}}
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "result"),
     [
         ("services: [", "cannot be read as YAML"),
         ("- a", "services: expected a table of services"),
@@ -39,12 +39,12 @@ networks: {back: {}}
         ("services: {db: {extends: {file: none.yaml, service: b}}}", "none.yaml: cannot be read"),
     ],
 )
-def test_each_fault_names_the_file_and_the_field(tmp_path: Path, text: str, said: str) -> None:
+def test_each_fault_names_the_file_and_the_field(tmp_path: Path, text: str, result: str) -> None:
     written(tmp_path, "services: {b: {image: a, env_file: ../a}}\n", "b.yaml")
     faults = compose_faults(written(tmp_path, text))
     assert len(faults) == 1
     assert faults[0].startswith(str(tmp_path))
-    assert said in faults[0]
+    assert result in faults[0]
 
 
 def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
@@ -63,9 +63,9 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
         ("db: {image: a}", False),
     ],
 )
-def test_main_may_have_an_image(tmp_path: Path, service: str, has_image: bool) -> None:
+def test_image_of_main_is_found(tmp_path: Path, service: str, has_image: bool) -> None:
     assert main_has_image(written(tmp_path, f"services: {{{service}}}")) is has_image
 
 
-def test_a_file_that_is_gone_has_no_image(tmp_path: Path) -> None:
+def test_missing_compose_file_has_no_image(tmp_path: Path) -> None:
     assert not main_has_image(tmp_path / "gone.yaml")

@@ -16,10 +16,12 @@ from agentbench.tasks.dataset_rows import (
     origin_json,
     read_origin,
     read_rows,
+    task_id_of,
 )
+from agentbench.tasks.task_file import is_task_id
 
 
-def test_a_refusal_names_what_it_knows():
+def test_rejection_names_its_known_parts():
     whole = Rejection(where="a.jsonl:3", instance="x__y-1", field="patch", what="is empty")
     assert str(whole) == "a.jsonl:3: x__y-1: patch: is empty"
     assert str(Rejection(where="a.jsonl", what="is empty")) == "a.jsonl: is empty"
@@ -34,18 +36,18 @@ ORIGIN = SwebenchOrigin(
 )
 
 
-def test_it_is_read_as_it_was_written(tmp_path):
+def test_origin_is_read_as_written(tmp_path):
     (tmp_path / ORIGIN_FILE).write_bytes(origin_json(ORIGIN))
     assert read_origin(tmp_path) == ORIGIN
 
 
-def test_a_name_is_its_own_id_where_nothing_else_is_known():
+def test_name_is_its_own_id_by_default():
     assert ORIGIN.ids_of("t.py::b") == ("t.py::b",)
     assert ORIGIN.ids_of("t.py::a[x") == ("t.py::a[x y]", "t.py::a[x z]")
     assert ORIGIN.ids_of("[100%]") == ()
 
 
-def test_a_task_that_was_not_imported_has_none(tmp_path):
+def test_task_that_was_not_imported_has_no_origin(tmp_path):
     assert read_origin(tmp_path) is None
 
 
@@ -57,15 +59,15 @@ def test_a_task_that_was_not_imported_has_none(tmp_path):
         (b'{"schema_version": 2}', "schema_version: 2 is not 1"),
     ],
 )
-def test_a_wrong_one_is_refused_with_file_and_field(tmp_path, content, what):
+def test_invalid_origin_is_refused_with_field(tmp_path, content, what):
     (tmp_path / ORIGIN_FILE).write_bytes(content)
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as result:
         read_origin(tmp_path)
-    assert str(told.value).startswith(f"{tmp_path / ORIGIN_FILE}: ")
-    assert what in str(told.value)
+    assert str(result.value).startswith(f"{tmp_path / ORIGIN_FILE}: ")
+    assert what in str(result.value)
 
 
-def test_one_that_cannot_be_read_is_refused(tmp_path):
+def test_unreadable_origin_is_refused(tmp_path):
     (tmp_path / ORIGIN_FILE).mkdir()
     with pytest.raises(InputError, match="cannot be read: Is a directory"):
         read_origin(tmp_path)
@@ -81,7 +83,7 @@ print(number, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
 
-def test_lines_are_numbered_as_an_editor_numbers_them(tmp_path):
+def test_lines_are_numbered_from_one(tmp_path):
     path = tmp_path / "in.jsonl"
     path.write_text('{"a": 1}\n\n  \n{"a": 2}')
     assert list(read_rows(path)) == [
@@ -90,7 +92,7 @@ def test_lines_are_numbered_as_an_editor_numbers_them(tmp_path):
     ]
 
 
-def test_a_large_file_takes_no_more_memory_than_its_longest_lines(tmp_path):
+def test_large_file_is_read_in_parts(tmp_path):
     path = tmp_path / "in.jsonl"
     line = json.dumps({"patch": "x" * 500_000}) + "\n"
     with path.open("w") as target:
@@ -103,7 +105,7 @@ def test_a_large_file_takes_no_more_memory_than_its_longest_lines(tmp_path):
     assert kib < 50_000, "of a file of 200 MB"
 
 
-def test_a_line_longer_than_any_instance_is_passed_over(tmp_path, monkeypatch):
+def test_overlong_line_is_rejected(tmp_path, monkeypatch):
     monkeypatch.setattr(dataset_rows, "_MAX_LINE_BYTES", 64)
     path = tmp_path / "in.jsonl"
     path.write_text(f'{{"a": "{"x" * 500}"}}\n{{"a": 2}}\n{{"b": "{"x" * 500}"}}')
@@ -137,7 +139,7 @@ def test_a_document_is_a_list_a_dictionary_or_one_entry(tmp_path, document, foun
         ("\ufeff[]", "begins with a byte order mark; save it as UTF-8 without one"),
     ],
 )
-def test_a_document_that_holds_no_entries_is_one_refusal(tmp_path, text, what):
+def test_document_without_entries_is_rejected(tmp_path, text, what):
     path = tmp_path / "in.json"
     path.write_text(text)
     (refusal,) = read_rows(path)
@@ -145,7 +147,7 @@ def test_a_document_that_holds_no_entries_is_one_refusal(tmp_path, text, what):
     assert refusal.what.startswith(what)
 
 
-def test_an_entry_that_is_no_object_is_refused_by_its_number(tmp_path):
+def test_entry_that_is_no_object_is_rejected(tmp_path):
     path = tmp_path / "in.json"
     path.write_text('[{"a": 1}, 5]')
     first, second = read_rows(path)
@@ -153,7 +155,7 @@ def test_an_entry_that_is_no_object_is_refused_by_its_number(tmp_path):
     assert str(second) == f"{path}: entry 2: expected an object, found int"
 
 
-def test_a_document_too_large_to_hold_is_refused_with_what_to_do(tmp_path, monkeypatch):
+def test_too_large_document_is_rejected(tmp_path, monkeypatch):
     monkeypatch.setattr(dataset_rows, "_MAX_DOCUMENT_BYTES", 8)
     path = tmp_path / "in.json"
     path.write_text('[{"a": 1}]')
@@ -174,7 +176,7 @@ def test_rows_of_parquet_are_numbered(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"{}", b"PAR1" + bytes(100) + b"PAR1"])
-def test_what_is_no_parquet_is_refused(tmp_path, content):
+def test_malformed_parquet_is_rejected(tmp_path, content):
     path = tmp_path / "in.parquet"
     path.write_bytes(content)
     (refusal,) = read_rows(path)
@@ -183,7 +185,7 @@ def test_what_is_no_parquet_is_refused(tmp_path, content):
     assert "\n" not in refusal.what
 
 
-def test_damaged_parquet_gives_what_comes_before(tmp_path):
+def test_damaged_parquet_gives_first_rows(tmp_path):
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -204,7 +206,7 @@ def test_damaged_parquet_gives_what_comes_before(tmp_path):
     assert refusal.what.startswith("is not Parquet: ")
 
 
-def test_without_its_reader_parquet_is_wrong_usage_that_says_what_to_install(tmp_path, monkeypatch):
+def test_parquet_without_reader_is_a_usage_error(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     monkeypatch.setattr("agentbench.core.extras.find_spec", lambda _name: None)
@@ -212,7 +214,21 @@ def test_without_its_reader_parquet_is_wrong_usage_that_says_what_to_install(tmp
         list(read_rows(tmp_path / "in.parquet"))
 
 
-def test_a_folder_is_no_file(tmp_path):
+def test_folder_is_an_input_error(tmp_path):
     (tmp_path / "in.jsonl").mkdir()
     with pytest.raises(InputError, match=r"in\.jsonl: cannot be read: Is a directory"):
         list(read_rows(tmp_path / "in.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("instance_id", "task_id"),
+    [
+        ("scikit-learn__scikit-learn-10297", "scikit-learn__scikit-learn-10297"),
+        ("Project-MONAI__MONAI-1010", "project-monai__monai-1010"),
+        ("a__b.1f2.func_pm/x~1", "a__b.1f2.func_pm-x-1"),
+        ("\u00c4x", "-x"),
+    ],
+)
+def test_instance_id_becomes_valid_task_id(instance_id, task_id):
+    assert task_id_of(instance_id) == task_id
+    assert is_task_id(task_id) is not task_id.startswith("-")

@@ -24,7 +24,7 @@ def clone(url, tmp_path, **options):
     return git("clone", "--quiet", "--", url, "copy", cwd=tmp_path, isolated=False, **options)
 
 
-def test_an_answer_has_what_git_printed_byte_for_byte(origin):
+def test_output_of_git_is_unchanged(origin):
     origin.write("bytes", "a\r\n\n")
     origin.commit()
     answer = git("cat-file", "blob", "HEAD:bytes", cwd=origin.path)
@@ -37,7 +37,7 @@ def test_a_file_can_be_its_standard_input(tmp_path):
     assert answer.stdout == b"ce013625030ba8dba906f756967f9e9ca394464a\n"
 
 
-def test_a_complaint_is_one_line_without_boilerplate_and_credentials():
+def test_error_message_is_one_line_without_credentials():
     answer = GitResult(
         status=128,
         stdout=b"",
@@ -52,7 +52,7 @@ def test_a_complaint_is_one_line_without_boilerplate_and_credentials():
     )
 
 
-def test_a_silent_failure_is_told_by_its_number_and_a_long_one_is_cut():
+def test_error_message_without_output_names_exit_status():
     assert GitResult(status=3, stdout=b"", stderr=" \n").error_message == "git exited 3"
     long = GitResult(status=3, stdout=b"", stderr="x" * 999).error_message
     assert long == f"{'x' * 399}…"
@@ -69,11 +69,11 @@ def test_a_silent_failure_is_told_by_its_number_and_a_long_one_is_cut():
         ("git@host:x", "git@host:x"),
     ],
 )
-def test_credentials_are_taken_out_of_urls_and_nothing_else_is(text, clean):
+def test_only_credentials_are_removed_from_urls(text, clean):
     assert without_credentials(text) == clean
 
 
-def test_an_isolated_git_does_not_know_the_user(tmp_path, monkeypatch):
+def test_isolated_git_ignores_user_settings(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(odd_user(tmp_path / "home", tmp_path / "marker")))
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "user.name")
@@ -84,7 +84,7 @@ def test_an_isolated_git_does_not_know_the_user(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("isolated", [True, False])
-def test_the_repository_of_a_hook_around_us_is_not_touched(origin, tmp_path, monkeypatch, isolated):
+def test_variables_of_git_hook_are_ignored(origin, tmp_path, monkeypatch, isolated):
     origin.commit()
     for name, path in {
         "GIT_DIR": origin.path / ".git",
@@ -103,7 +103,7 @@ def test_the_repository_of_a_hook_around_us_is_not_touched(origin, tmp_path, mon
     assert not (tmp_path / "objects").exists()
 
 
-def test_nothing_that_a_repository_configures_is_run(origin, tmp_path):
+def test_programs_of_repository_are_not_run(origin, tmp_path):
     marker = tmp_path / "marker"
     origin.write("a", "1")
     origin.commit()
@@ -117,14 +117,14 @@ def test_nothing_that_a_repository_configures_is_run(origin, tmp_path):
 
 
 @pytest.mark.parametrize("url", ["ext::sh -c 'touch marker'", "http://127.0.0.1:1/x", "fd::3"])
-def test_a_transport_that_runs_commands_or_hides_nothing_is_off(tmp_path, url):
+def test_unsafe_transports_are_disabled(tmp_path, url):
     answer = clone(url, tmp_path)
     assert not answer.ok
     assert "not allowed" in answer.error_message
     assert not (tmp_path / "marker").exists()
 
 
-def test_at_the_deadline_git_and_its_helpers_are_dead(tmp_path):
+def test_deadline_kills_git_and_its_helpers(tmp_path):
     called = Event()
     with silent_server(called=called) as port:
         url = f"https://me:s3cr3t@127.0.0.1:{port}/x.git"
@@ -140,7 +140,7 @@ def test_at_the_deadline_git_and_its_helpers_are_dead(tmp_path):
         assert commands_with(f"127.0.0.1:{port}") == []
 
 
-def test_a_cancelled_git_and_its_helpers_are_dead(tmp_path):
+def test_cancelling_kills_git_and_its_helpers(tmp_path):
     cancel = Event()
     with silent_server(called=cancel) as port:
         with pytest.raises(RunCancelled):
@@ -153,15 +153,15 @@ def test_a_refused_connection_is_named(tmp_path):
     assert "Failed to connect to 127.0.0.1" in answer.error_message
 
 
-def test_no_question_is_asked_at_a_terminal(tmp_path, monkeypatch):
+def test_git_never_prompts(tmp_path, monkeypatch):
     monkeypatch.delenv("GIT_TERMINAL_PROMPT", raising=False)
     answer = git("var", "GIT_EDITOR", cwd=tmp_path, env={"GIT_EDITOR": "x"})
     assert answer.stdout == b"x\n"
-    shown = git("-c", "alias.ask=!echo $GIT_TERMINAL_PROMPT", "ask", cwd=tmp_path)
-    assert shown.stdout == b"0\n"
+    output = git("-c", "alias.ask=!echo $GIT_TERMINAL_PROMPT", "ask", cwd=tmp_path)
+    assert output.stdout == b"0\n"
 
 
-def test_a_machine_without_git_is_told_to_install_it(tmp_path):
+def test_missing_git_is_unavailable(tmp_path):
     program = (
         "from pathlib import Path\n"
         "from agentbench.errors import UnavailableError\n"

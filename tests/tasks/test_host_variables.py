@@ -45,18 +45,18 @@ def task(folder, tables: str) -> Task:
 
 def test_an_allowed_variable_replaces_the_default(tmp_path):
     environ = {"MY_GREETING": "", "MY_TOKEN": "t", "MY_MARK": "?", "PLAIN": "2"}
-    (made,) = with_host_variables(
+    (created,) = with_host_variables(
         [task(tmp_path, TABLES)], ("MY_GREETING", "MY_TOKEN", "UNSET"), environ
     )
-    assert made.environment.env == {"GREETING": "", "PLAIN": "1"}
-    assert made.answer_key.verifier is not None
-    assert made.answer_key.verifier.env == {"TOKEN": "t"}
-    assert made.answer_key.solution is not None
-    assert made.answer_key.solution.env == {"MARK": "!"}
+    assert created.environment.env == {"GREETING": "", "PLAIN": "1"}
+    assert created.answer_key.verifier is not None
+    assert created.answer_key.verifier.env == {"TOKEN": "t"}
+    assert created.answer_key.solution is not None
+    assert created.answer_key.solution.env == {"MARK": "!"}
 
 
 @pytest.mark.parametrize("allowed", [(), ("MY_TOKEN",)])
-def test_without_a_value_a_task_is_refused_and_its_variable_named(tmp_path, allowed):
+def test_missing_variable_is_reported(tmp_path, allowed):
     environ = {"MY_GREETING": "hi"} if allowed else {"MY_TOKEN": "t"}
     with pytest.raises(UsageError, match="MY_TOKEN; set each one, and allow it with --allow-env"):
         with_host_variables([task(tmp_path, TABLES)], allowed, environ)
@@ -65,12 +65,12 @@ def test_without_a_value_a_task_is_refused_and_its_variable_named(tmp_path, allo
 def test_each_step_has_the_variables_of_all_steps_and_its_own(tmp_path):
     environ = {"MY_TOKEN": "t", "MY_OTHER": "o"}
     whole = task(tmp_path, STEPS)
-    (made,) = with_host_variables([whole], tuple(environ), environ)
-    assert made.steps[0].verifier.env == {"TOKEN": "t", "OTHER": "o"}
+    (created,) = with_host_variables([whole], tuple(environ), environ)
+    assert created.steps[0].verifier.env == {"TOKEN": "t", "OTHER": "o"}
     with pytest.raises(UsageError, match=r"x: \[steps.one.verifier\] env_from_host.OTHER needs"):
         with_host_variables([whole], ("MY_TOKEN",), environ)
 
 
-def test_a_task_that_asks_for_nothing_is_left_as_it_is(tmp_path):
+def test_task_without_host_variables_is_unchanged(tmp_path):
     plain = task(tmp_path, "[verifier]\n")
     assert with_host_variables([plain], ("HOME",), {"HOME": "/root"}) == (plain,)

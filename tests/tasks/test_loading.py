@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from agentbench.errors import InputError
-from agentbench.tasks.loading import load_task, load_tasks, read_suite
+from agentbench.tasks.loading import load_task, load_tasks, read_draft, read_suite
+from agentbench.tasks.task_file import is_git_bundle
 from tests.tasks.folders import CODE, FIX, TESTS, TOML
 from tests.tasks.origins import listing
 
@@ -30,7 +31,7 @@ def test_entries_are_relative_to_the_file_and_keep_its_order(suite):
     assert named == ["tasks/b", "tasks/a-1", "tasks/a-2", "other/c"]
 
 
-def test_an_absolute_folder_and_the_suites_own_are_taken(suite):
+def test_suite_may_name_absolute_and_own_folder(suite):
     folder = suite.parent.parent / "tasks" / "b"
     assert members(suite, f'tasks = ["{folder}", "."]') == ["tasks/b", "suites"]
 
@@ -47,7 +48,7 @@ def test_every_entry_that_matches_no_folder_is_named(suite):
     ]
 
 
-def test_a_suite_that_names_itself_is_refused_and_not_read_for_ever(suite):
+def test_suite_that_names_itself_is_refused(suite):
     suite.write_text('tasks = ["suite.toml"]')
     with pytest.raises(InputError, match=r"'suite\.toml' matches no folder"):
         read_suite(suite)
@@ -65,14 +66,14 @@ def test_a_suite_that_names_itself_is_refused_and_not_read_for_ever(suite):
         ("tasks = []", "names no folder"),
     ],
 )
-def test_what_is_no_suite_is_refused_by_name(suite, text, said):
+def test_malformed_suite_is_refused(suite, text, said):
     suite.write_text(text)
     with pytest.raises(InputError, match=said) as caught:
         read_suite(suite)
     assert str(caught.value).startswith(f"{suite}: ")
 
 
-def test_a_file_that_is_no_text_is_refused(suite):
+def test_binary_suite_is_refused(suite):
     suite.write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match="not a suite file"):
         read_suite(suite)
@@ -99,7 +100,7 @@ def test_a_folder_becomes_a_task(task_folder, mirrors):
     assert listing(mirrors.of(task.source).path, "HEAD") == ["100644 blob code.py"]
 
 
-def test_the_problem_knows_nothing_of_the_answer(task_folder, mirrors):
+def test_problem_has_no_part_of_the_answer(task_folder, mirrors):
     task = load_task(
         task_folder(
             toml=f'{TOML}[tests]\nfail_to_pass = ["secret.py::x"]\nprotected = ["secret"]\n'
@@ -110,7 +111,7 @@ def test_the_problem_knows_nothing_of_the_answer(task_folder, mirrors):
     assert "items[-1]" not in task.problem.model_dump_json()
 
 
-def test_the_digest_changes_with_any_file_and_not_with_debris(task_folder, mirrors):
+def test_digest_ignores_debris(task_folder, mirrors):
     folder = task_folder()
     before = load_task(folder, mirrors=mirrors).digest
     (folder / "repo" / "__pycache__").mkdir()
@@ -125,7 +126,7 @@ def test_a_task_without_patches_has_empty_ones(task_folder, mirrors):
     assert (task.answer_key.tests_patch, task.answer_key.solution_patch) == (b"", b"")
 
 
-def test_a_url_is_not_asked_before_a_run(task_folder, mirrors):
+def test_url_is_not_fetched_when_loading(task_folder, mirrors):
     toml = TOML.replace(
         'path = "repo"', f'url = "https://host.invalid/a.git"\ncommit = "{"a" * 40}"'
     )
@@ -133,7 +134,7 @@ def test_a_url_is_not_asked_before_a_run(task_folder, mirrors):
     assert (task.source.url, task.source.commit) == ("https://host.invalid/a.git", "a" * 40)
 
 
-def test_a_bundle_is_found_beside_the_task_file(task_folder, mirrors, origin):
+def test_bundle_is_found_in_task_folder(task_folder, mirrors, origin):
     commit = origin.commit()
     toml = TOML.replace('path = "repo"', f'url = "o.bundle"\ncommit = "{commit}"')
     folder = task_folder(toml=toml)
@@ -148,7 +149,7 @@ def test_a_bundle_is_found_beside_the_task_file(task_folder, mirrors, origin):
 @pytest.mark.parametrize(
     "ways", ["tasks", "tasks/b tasks/a", "suite.toml", "tasks suite.toml tasks/./a"]
 )
-def test_folders_tasks_and_suites_lead_to_each_task_once(task_folder, mirrors, tmp_path, ways):
+def test_each_task_is_loaded_once(task_folder, mirrors, tmp_path, ways):
     task_folder("a"), task_folder("b")
     (tmp_path / "suite.toml").write_text('tasks = ["tasks/*", "tasks/../tasks/b"]')
     found = load_tasks([tmp_path / way for way in ways.split()], mirrors=mirrors)
@@ -168,7 +169,7 @@ def test_a_folder_without_a_task_is_named_in_a_warning(task_folder, mirrors, tmp
     )
 
 
-def test_no_task_at_all_is_an_input_error_with_exit_code_65(mirrors, tmp_path):
+def test_no_task_is_an_input_error(mirrors, tmp_path):
     with pytest.raises(
         InputError, match=r"no task here; a task is a folder with a task\.toml"
     ) as caught:
@@ -176,15 +177,13 @@ def test_no_task_at_all_is_an_input_error_with_exit_code_65(mirrors, tmp_path):
     assert caught.value.exit_code == 65
 
 
-def test_a_path_that_is_not_there_is_named(task_folder, mirrors, tmp_path):
+def test_missing_path_is_reported(task_folder, mirrors, tmp_path):
     task_folder("a")
     (fault,) = faults(tmp_path / "tasks", tmp_path / "taks", mirrors=mirrors)
     assert fault.startswith(f"{tmp_path}/taks: no such folder; expected a task, a folder of tasks")
 
 
-def test_two_tasks_with_one_id_are_refused_even_if_one_is_wrong_otherwise(
-    task_folder, mirrors, tmp_path
-):
+def test_duplicate_ids_are_refused(task_folder, mirrors, tmp_path):
     task_folder("a", toml=TOML.replace("[repo]", 'id = "same"\n[repo]'))
     task_folder("b", toml=TOML.replace("[repo]", 'id = "same"\n[repo]'), instruction=" \n")
     found = faults(tmp_path / "tasks", mirrors=mirrors)
@@ -195,7 +194,7 @@ def test_two_tasks_with_one_id_are_refused_even_if_one_is_wrong_otherwise(
     )
 
 
-def test_all_faults_of_all_files_are_said_at_once(task_folder, mirrors, tmp_path):
+def test_all_faults_of_all_tasks_are_reported_at_once(task_folder, mirrors, tmp_path):
     task_folder("a", toml=f"{TOML}[tests]\ntimeout_s = -3\npats = []\n", instruction=None)
     task_folder(
         "b", patches={"tests.patch": "nonsense", "solution.patch": FIX.replace("code", "gone")}
@@ -215,13 +214,13 @@ def test_all_faults_of_all_files_are_said_at_once(task_folder, mirrors, tmp_path
 
 
 @pytest.mark.parametrize("name", ["Upper", "-dash", "sp ace"])
-def test_a_folder_name_that_is_no_id_needs_one_in_the_file(task_folder, mirrors, name):
+def test_invalid_folder_name_needs_id_in_file(task_folder, mirrors, name):
     (fault,) = faults(task_folder(name), mirrors=mirrors)
     assert "task.toml: id: the folder's name is not a valid id" in fault
 
 
 @pytest.mark.parametrize("patch", ["tests.patch", "solution.patch"])
-def test_a_patch_that_does_not_apply_is_refused_with_what_git_says(task_folder, mirrors, patch):
+def test_patch_that_does_not_apply_is_refused(task_folder, mirrors, patch):
     folder = task_folder(files={"code.py": CODE.replace("items", "things")}, patches={patch: FIX})
     (fault,) = faults(folder, mirrors=mirrors)
     said = "does not apply to the base commit: error: patch failed: code.py:1; "
@@ -255,9 +254,7 @@ MODULE = LINK.replace("120000", "160000").replace("+x\n", f"+Subproject commit {
         ("nonsense", "does not apply to the base commit: error: No valid patches in input"),
     ],
 )
-def test_a_fault_of_a_patch_is_told_apart_from_one_that_does_not_fit(
-    task_folder, mirrors, patch, fault, name
-):
+def test_malformed_line_ends_of_patch_are_named(task_folder, mirrors, patch, fault, name):
     folder = task_folder()
     (folder / name).write_bytes(patch.encode())
     (found,) = faults(folder, mirrors=mirrors)
@@ -265,14 +262,14 @@ def test_a_fault_of_a_patch_is_told_apart_from_one_that_does_not_fit(
 
 
 @pytest.mark.parametrize("name", ["task.toml", "instruction.md"])
-def test_a_file_that_is_no_utf_8_is_refused(task_folder, mirrors, name):
+def test_file_with_other_encoding_is_refused(task_folder, mirrors, name):
     folder = task_folder()
     (folder / name).write_bytes(b"title = '\xe4'\n")
     (fault,) = faults(folder, mirrors=mirrors)
     assert fault.startswith(f"{folder}/{name}: cannot be read as UTF-8 text: ")
 
 
-def test_an_instruction_that_no_command_line_can_bear_is_refused(task_folder, mirrors):
+def test_instruction_with_nul_is_refused(task_folder, mirrors):
     (fault,) = faults(task_folder(instruction="a\0b"), mirrors=mirrors)
     assert fault.endswith(
         "instruction.md: contains a NUL character, which no command line can hold"
@@ -287,7 +284,7 @@ def test_an_instruction_that_no_command_line_can_bear_is_refused(task_folder, mi
         ("link", "link is a symlink; give"),
     ],
 )
-def test_a_repository_folder_must_be_there(task_folder, mirrors, repo, said):
+def test_missing_repository_folder_is_refused(task_folder, mirrors, repo, said):
     folder = task_folder(toml=TOML.replace('"repo"', f'"{repo}"'))
     (folder / "empty").mkdir()
     (folder / "link").symlink_to("repo")
@@ -295,9 +292,7 @@ def test_a_repository_folder_must_be_there(task_folder, mirrors, repo, said):
     assert fault.startswith(f"{folder}/task.toml: repo.path: {folder}/{said}")
 
 
-def test_a_repository_that_links_to_the_whole_task_cannot_give_the_answer_away(
-    task_folder, mirrors
-):
+def test_repository_may_not_link_to_the_task(task_folder, mirrors):
     folder = task_folder(toml=TOML.replace('"repo"', '"all"'))
     (folder / "all").symlink_to(".")
     (fault,) = faults(folder, mirrors=mirrors)
@@ -319,7 +314,7 @@ def test_a_compose_file_is_checked_with_its_task(task_folder, mirrors):
     assert load_task(folder, mirrors=mirrors).environment.compose == compose
 
 
-def test_a_dockerfile_must_be_there(task_folder, mirrors):
+def test_missing_dockerfile_is_refused(task_folder, mirrors):
     folder = task_folder(toml=f'{TOML}[environment]\ndockerfile = "environment/Dockerfile"\n')
     (fault,) = faults(folder, mirrors=mirrors)
     assert fault.startswith(f"{folder}/task.toml: environment.dockerfile: ")
@@ -345,7 +340,7 @@ def test_a_symlink_that_leaves_its_folder_is_refused(task_folder, mirrors, link,
     assert f"{folder}/{link}: is a symlink that leaves {what}" in faults(folder, mirrors=mirrors)
 
 
-def test_an_absolute_symlink_is_refused_wherever_it_leads(task_folder, mirrors):
+def test_absolute_symlink_is_refused(task_folder, mirrors):
     folder = task_folder()
     (folder / "repo" / "link").symlink_to(folder / "repo" / "code.py")
     assert faults(folder, mirrors=mirrors) == (
@@ -353,9 +348,7 @@ def test_an_absolute_symlink_is_refused_wherever_it_leads(task_folder, mirrors):
     )
 
 
-def test_links_that_stay_dangle_or_loop_within_the_repository_are_its_own_affair(
-    task_folder, mirrors
-):
+def test_links_within_repository_are_accepted(task_folder, mirrors):
     folder = task_folder(files={"code.py": CODE, "a/b": ""})
     for name, target in {"a/code": "../code.py", "gone": "nowhere", "loop": "loop"}.items():
         (folder / "repo" / name).symlink_to(target)
@@ -369,7 +362,7 @@ def test_links_that_stay_dangle_or_loop_within_the_repository_are_its_own_affair
     ]
 
 
-def test_a_pipe_that_would_be_read_for_ever_is_refused(task_folder, mirrors):
+def test_pipe_is_refused(task_folder, mirrors):
     folder = task_folder()
     os.mkfifo(folder / "repo" / "pipe")
     assert faults(folder, mirrors=mirrors) == (
@@ -398,6 +391,55 @@ def test_an_agent_runs_tests_with_the_environment_that_judges(task_folder, mirro
     assert task.problem.test_env == {"TZ": "Asia/Kathmandu"} == task.environment.env
 
 
-def test_without_mirrors_those_of_the_users_cache_are_used(task_folder):
+def test_mirrors_of_user_cache_are_the_default(task_folder):
     folder = task_folder(toml=f'{TOML}[tests]\nfail_to_pass = ["test_code.py::test_last"]\n')
     assert [task.id for task in load_tasks([folder]).tasks] == ["off-by-one"]
+
+
+def test_complete_folder_has_no_faults(task_folder):
+    draft = read_draft(task_folder())
+    assert (draft.task_id, draft.faults) == ("off-by-one", ())
+    assert draft.table is not None
+
+
+def test_invalid_task_file_hides_no_other_fault(task_folder):
+    folder = task_folder(toml="title = 3\n", instruction=None)
+    (folder / "notes").symlink_to("/etc/passwd")
+    draft = read_draft(folder)
+    assert (draft.table, draft.task_id) == (None, None)
+    assert [fault.split(": ")[1] for fault in draft.faults] == [
+        "schema_version",
+        "title",
+        "repo",
+        "is missing",
+        "is a symlink that leaves the task's folder",
+    ]
+
+
+def test_id_of_file_has_priority_over_folder_name(task_folder):
+    folder = task_folder("Folder", toml=TOML.replace("[repo]", 'id = "own"\n[repo]'))
+    assert (read_draft(folder).task_id, read_draft(folder).faults) == ("own", ())
+
+
+def test_task_folder_may_be_a_link(task_folder, tmp_path):
+    (tmp_path / "link").symlink_to(task_folder())
+    draft = read_draft(tmp_path / "link")
+    assert (draft.task_id, draft.faults) == ("off-by-one", ())
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [("a.bundle", True), ("a/b.bundle", True), ("https://h/a.bundle", False), ("a.git", False)],
+)
+def test_git_bundle_is_recognised_by_path(url, expected):
+    assert is_git_bundle(url) is expected
+
+
+def test_scripts_that_judge_and_solve_need_their_files(task_folder):
+    folder = task_folder(toml=TOML + '[verifier]\ndockerfile = "tests/Dockerfile"\n[solution]\n')
+    (folder / "solution").mkdir()
+    assert [fault.removeprefix(f"{folder}/") for fault in read_draft(folder).faults] == [
+        "tests: is not a folder; [verifier] needs the files of its script there",
+        "solution: is empty; [solution] needs the files of its script there",
+        f"task.toml: verifier.dockerfile: {folder}/tests/Dockerfile is not a file",
+    ]

@@ -75,7 +75,7 @@ class TestFiles:
             "100755 blob run.sh",
         ]
 
-    def test_what_a_user_set_for_git_does_not_matter(self, mirrors, files, tmp_path, monkeypatch):
+    def test_git_settings_of_user_are_ignored(self, mirrors, files, tmp_path, monkeypatch):
         marker = tmp_path / "marker"
         monkeypatch.setenv("HOME", str(odd_user(tmp_path / "home", marker)))
         monkeypatch.setenv("GIT_DEFAULT_HASH", "sha256")
@@ -142,8 +142,10 @@ class TestFiles:
     def test_threads_and_instances_share_one_mirror(self, files, tmp_path):
         folder = tmp_path / "mirrors"
         with ThreadPoolExecutor(8) as pool:
-            made = list(pool.map(lambda _: Mirrors(folder).of(RepoSource(files=files)), range(8)))
-        assert len(set(made)) == 1
+            created = list(
+                pool.map(lambda _: Mirrors(folder).of(RepoSource(files=files)), range(8))
+            )
+        assert len(set(created)) == 1
         assert [path.suffix for path in folder.iterdir() if path.is_dir()] == [".git"]
 
 
@@ -166,13 +168,13 @@ class TestUrl:
         assert mirrors.of(of_url(origin, commit)) == before
 
     def test_it_is_present_once_it_was_made_and_nothing_is_fetched_for_that(self, mirrors, origin):
-        made = of_url(origin, origin.commit())
-        assert mirrors.find_complete(made) is None
-        mirror = mirrors.of(made)
-        assert mirrors.find_complete(made) == mirror
+        created = of_url(origin, origin.commit())
+        assert mirrors.find_complete(created) is None
+        mirror = mirrors.of(created)
+        assert mirrors.find_complete(created) == mirror
         assert mirrors.find_complete(of_url(origin, origin.commit())) is None
         with FileLock(mirror.path.with_name(f"{mirror.path.name}.lock")):
-            assert mirrors.find_complete(made) is None
+            assert mirrors.find_complete(created) is None
 
     def test_a_commit_that_came_later_is_fetched(self, mirrors, origin):
         first = mirrors.of(of_url(origin, origin.commit()))
@@ -289,9 +291,9 @@ class TestUrl:
         commits = [origin.commit() for _ in range(4)]
         folder = tmp_path / "mirrors"
         with ThreadPoolExecutor(8) as pool:
-            made = list(pool.map(lambda c: Mirrors(folder).of(of_url(origin, c)), commits * 2))
-        assert [mirror.commit for mirror in made] == commits * 2
-        assert all(mirror.has_commit for mirror in made)
+            created = list(pool.map(lambda c: Mirrors(folder).of(of_url(origin, c)), commits * 2))
+        assert [mirror.commit for mirror in created] == commits * 2
+        assert all(mirror.has_commit for mirror in created)
         assert [path.suffix for path in folder.iterdir() if path.is_dir()] == [".git"]
 
 

@@ -88,11 +88,11 @@ def test_a_project_that_admits_no_version_is_refused_with_what_it_says(specifier
         ({"pyproject.toml": "no [toml", "setup.cfg": "no ini", "setup.py": "no python ("}, "3.11"),
     ],
 )
-def test_every_place_that_names_a_python_is_read(files: dict[str, str], version: str) -> None:
+def test_python_version_is_read_from_each_declaration(files: dict[str, str], version: str) -> None:
     assert asked(files).version == version
 
 
-def test_a_project_that_asks_for_none_says_so() -> None:
+def test_project_without_request_gets_default() -> None:
     assert asked({}) == RequestedPython(version=DEFAULT_PYTHON, why=NO_PYTHON_REQUESTED)
     assert asked(requires("<3.10")).why == "Requires-Python is <3.10"
 
@@ -102,7 +102,7 @@ def test_a_newer_python_in_the_table_changes_nothing(files: dict[str, str]) -> N
     assert asked(files) == asked(files, (*CHOSEN_PYTHONS, "3.15", "3.16"))
 
 
-def test_a_folder_and_a_commit_are_read_alike(tmp_path: Path) -> None:
+def test_folder_and_commit_give_same_declaration(tmp_path: Path) -> None:
     tree = write_tree(tmp_path / "tree", {**requires("==3.9.*"), "a.py": ""})
     mirror = Mirrors(tmp_path / "mirrors").of(RepoSource(files=tree))
     for read in (tree_reader(tree), mirror_reader(mirror)):

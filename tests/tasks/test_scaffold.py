@@ -13,7 +13,7 @@ def folder(tmp_path):
     return tmp_path / "my-bug"
 
 
-def test_what_is_missing_in_a_new_task_is_said_file_by_file(folder):
+def test_missing_parts_of_new_task_are_reported(folder):
     assert [fault.removeprefix(f"{folder}/") for fault in read_draft(folder).faults] == [
         "task.toml: title: '' is empty",
         "instruction.md: has only a comment; it holds the instruction for the agent",
@@ -30,22 +30,22 @@ def test_what_is_missing_in_a_new_task_is_said_file_by_file(folder):
     ]
 
 
-def test_a_filled_in_task_is_read(folder, tmp_path):
-    made = SmallTask().write(tmp_path / "small")
+def test_completed_scaffold_is_read(folder, tmp_path):
+    created = SmallTask().write(tmp_path / "small")
     text = (folder / "task.toml").read_text().replace('title = ""', 'title = "Wrong"')
     (folder / "task.toml").write_text(text)
     (folder / "instruction.md").write_text("It fails.")
     (folder / "repo").rmdir()
-    (made / "repo").rename(folder / "repo")
+    (created / "repo").rename(folder / "repo")
     for name in ("tests.patch", "solution.patch"):
-        patch = (folder / name).read_bytes() + (made / name).read_bytes()
+        patch = (folder / name).read_bytes() + (created / name).read_bytes()
         (folder / name).write_bytes(patch)  # also below the comment
     task = load_task(folder, mirrors=Mirrors(tmp_path / "mirrors"))
     assert (task.id, task.problem.title) == ("my-bug", "Wrong")
     assert task.problem.test_paths == ("tests",)
 
 
-def test_every_line_that_is_commented_out_is_a_key_that_exists(folder):
+def test_commented_lines_are_valid_keys(folder):
     lines = (folder / "task.toml").read_text().splitlines()
     keys = [line.removeprefix("# ") for line in lines if " = " in line or "[" in line[:3]]
     text = "\n".join(keys).replace('title = ""', 'title = "x"').replace('path = "repo"', "")
@@ -53,20 +53,20 @@ def test_every_line_that_is_commented_out_is_a_key_that_exists(folder):
     assert [fault for fault in read_draft(folder).faults if "task.toml" in fault] == []
 
 
-def test_a_folder_that_exists_is_left_alone(folder):
+def test_existing_folder_is_not_changed(folder):
     (folder / "instruction.md").write_text("mine")
     with pytest.raises(UsageError, match="my-bug: already exists; name a new folder"):
         write_scaffold(folder)
     assert (folder / "instruction.md").read_text() == "mine"
 
 
-def test_a_name_that_is_no_id_is_refused(tmp_path):
+def test_folder_name_must_be_an_id(tmp_path):
     with pytest.raises(UsageError, match=r"expected \[a-z0-9._-\]\+, found 'My bug'"):
         write_scaffold(tmp_path / "My bug")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_made_is_one_clear_line(tmp_path):
+def test_unwritable_folder_is_a_usage_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="cannot be written"):
         write_scaffold(tmp_path / "file" / "my-bug")

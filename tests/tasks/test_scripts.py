@@ -2,7 +2,7 @@ from agentbench.core.files import FileContent
 from agentbench.tasks.scripts import script_files
 
 
-def test_scripts_are_executable_and_links_are_what_they_lead_to(tmp_path):
+def test_scripts_are_executable_and_links_are_followed(tmp_path):
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "solve.sh").write_bytes(b"#!/bin/sh\n")
     (tmp_path / "data").write_bytes(b"1")
@@ -15,6 +15,6 @@ def test_scripts_are_executable_and_links_are_what_they_lead_to(tmp_path):
     }
 
 
-def test_a_link_to_nowhere_is_left_out(tmp_path):
+def test_dangling_link_is_ignored(tmp_path):
     (tmp_path / "gone").symlink_to("nothing")
     assert script_files(tmp_path) == {}

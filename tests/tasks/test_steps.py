@@ -107,7 +107,7 @@ def test_a_task_in_a_step_looks_like_a_task_with_one_instruction(tmp_path):
     assert task.in_step(task.steps[0]).step_files().keys() < second.step_files().keys()
 
 
-def test_only_a_step_with_its_own_solution_does_not_use_the_common_one(tmp_path):
+def test_step_uses_own_or_common_solution(tmp_path):
     script = loaded(tmp_path).scripted_solution
     assert script is not None
     assert script.step_folders == {"two": tmp_path / "task/steps/two/solution"}
@@ -144,7 +144,7 @@ def test_a_file_with_steps_is_written_as_it_was_read(tmp_path):
          'needs other keys in step a, verifier: takes no `image` with `environment = "shared"`'),
     ],
 )  # fmt: skip
-def test_a_wrong_table_of_a_step_is_one_clear_line(text, said):
+def test_invalid_table_of_step_is_refused(text, said):
     verifier = "" if "[verifier]" in text else "[verifier]\n"
     with pytest.raises(InputError) as caught:
         parse_task_file(f'{HEAD}[repo]\nworkdir = "/app"\n{verifier}{text}', name="x")
@@ -178,7 +178,7 @@ def test_steps_and_their_strategy_belong_together(text, said):
          "task.toml: verifier.dockerfile: {folder}/tests/Dockerfile is not a file"),
     ],
 )  # fmt: skip
-def test_what_a_step_lacks_is_named_with_its_path(tmp_path, changes, said):
+def test_missing_files_of_step_are_reported(tmp_path, changes, said):
     with pytest.raises(InputError) as caught:
         loaded(tmp_path, changes)
     folder = tmp_path / "task"
@@ -186,13 +186,13 @@ def test_what_a_step_lacks_is_named_with_its_path(tmp_path, changes, said):
     assert caught.value.faults[0].removeprefix(f"{folder}/").startswith(said.format(folder=folder))
 
 
-def test_a_folder_of_steps_without_their_tables_is_an_error(tmp_path):
+def test_folder_of_steps_without_tables_is_refused(tmp_path):
     text = HEAD + '[repo]\nworkdir = "/app"\n[environment]\nimage = "i"\n[verifier]\n'
     with pytest.raises(InputError, match=r"steps: is not used; add \[\[steps\]\] to task.toml"):
         loaded(tmp_path, {"task.toml": text, "instruction.md": "Do it."})
 
 
-def test_a_back_end_that_ends_all_processes_is_refused_before_anything_runs(tmp_path):
+def test_back_end_without_lasting_processes_is_refused(tmp_path):
     task = loaded(tmp_path)
     steps = tuple(step.model_copy(update={"network": False}) for step in task.steps)
     task = task.model_copy(update={"steps": steps})

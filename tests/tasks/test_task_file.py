@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentbench.errors import InputError
-from agentbench.tasks.problem import AgentLimits
-from agentbench.tasks.task import TaskSetup
+from agentbench.tasks.problem import AgentLimits, Problem
+from agentbench.tasks.task import AnswerKey, TaskSetup
 from agentbench.tasks.task_file import (
     EnvironmentTable,
     PytestTable,
@@ -23,7 +23,7 @@ from agentbench.tasks.writing import task_toml
 
 
 @pytest.mark.parametrize(
-    ("path", "kept"),
+    ("path", "stored"),
     [
         ("/app", "/app"),
         ("/usr/src/app/", "/usr/src/app"),
@@ -32,14 +32,14 @@ from agentbench.tasks.writing import task_toml
         *((folder, folder) for folder in ("/tmp", "/tmp/x", "/home", "/opt", "/srv", "/solution")),
     ],
 )
-def test_a_folder_of_the_tasks_own_is_taken_in_its_usual_spelling(path, kept):
-    assert check_workdir(path) == kept
+def test_workdir_is_normalised(path, stored):
+    assert check_workdir(path) == stored
 
 
 @pytest.mark.parametrize(
     "path", ["", "app", "/", "/usr", "/etc", "/var", "/tests", "/logs/a", "/a/../etc", "/a\nb"]
 )
-def test_what_is_the_systems_or_ours_is_refused(path):
+def test_system_folder_is_refused_as_workdir(path):
     with pytest.raises(ValueError, match=r"^is (not an absolute path|a folder of the system)"):
         check_workdir(path)
 
@@ -59,16 +59,6 @@ def faults(text: str) -> tuple[str, ...]:
     with pytest.raises(InputError) as caught:
         parse_task_file(text, name="x/task.toml")
     return caught.value.faults
-
-
-def test_the_least_file_gets_the_documented_defaults():
-    table = parse_task_file(BY_PATH, name="x/task.toml")
-    assert (table.id, table.repo.path, table.setup.network) == (None, "repo", True)
-    assert (table.tests.command, table.tests.timeout_s) == ("python -m pytest", 300.0)
-    limits = table.environment
-    assert (limits.cpus, limits.memory_mib, limits.pids, limits.disk_mib) == (1.0, 2048, 256, 4096)
-    assert limits.files == 300_000
-    assert (table.agent.timeout_s, table.agent.max_steps, table.agent.max_cost_usd) == (1800, 50, 2)
 
 
 def test_every_key_of_the_format_is_read():
@@ -166,7 +156,7 @@ def test_every_key_of_the_format_is_read():
         ('[environment]\ndockerfile = "../Dockerfile"', "environment.dockerfile: '../Docker"),
     ],
 )
-def test_a_wrong_key_is_named_with_what_was_found_and_expected(added, fault):
+def test_invalid_key_is_reported_with_expectation(added, fault):
     found = faults(f"{BY_PATH}{added}\n")
     assert len(found) == 1
     assert found[0].startswith(f"x/task.toml: {fault}")
@@ -193,7 +183,7 @@ def test_a_wrong_key_is_named_with_what_was_found_and_expected(added, fault):
         (f"{BY_PATH}[tests]\ntimeout_s = 0x{'f' * 5000}", "tests.timeout_s: a huge int "),
     ],
 )
-def test_a_file_that_is_no_task_is_refused_in_one_line(text, fault):
+def test_invalid_task_file_is_refused_in_one_line(text, fault):
     found = faults(text)
     assert len(found) == 1
     assert found[0].startswith(f"x/task.toml: {fault}")
@@ -212,7 +202,7 @@ def test_a_file_that_is_no_task_is_refused_in_one_line(text, fault):
         "bundles/origin.bundle",
     ],
 )
-def test_a_url_of_a_kind_that_runs_nothing_here_is_taken(url):
+def test_safe_url_is_accepted(url):
     assert parse_task_file(by_url(url), name="x").repo.url == url
 
 
@@ -254,7 +244,7 @@ def test_a_refused_url_is_shown_without_its_password():
 
 
 @pytest.mark.parametrize("commit", ["main", "v1.0", COMMIT[:12], COMMIT.upper(), f"{COMMIT}\\n"])
-def test_a_commit_is_a_full_hash_and_nothing_that_can_move(commit):
+def test_commit_must_be_a_full_hash(commit):
     (fault,) = faults(by_url("https://host.example/a.git", commit))
     assert "repo.commit: " in fault
     assert "is not a full hash of 40 hex digits" in fault
@@ -270,7 +260,7 @@ def test_a_commit_is_a_full_hash_and_nothing_that_can_move(commit):
         (f"commit = '{COMMIT}'", "needs exactly one of `path` and `url`"),
     ],
 )
-def test_a_repository_is_given_in_exactly_one_way(repo, said):
+def test_repository_has_exactly_one_source(repo, said):
     (fault,) = faults(f'schema_version = 1\ntitle = "t"\n[repo]\n{repo}\n')
     assert fault.startswith(f"x/task.toml: repo: {said}")
 
@@ -281,7 +271,7 @@ def test_a_repository_path_stays_below_the_tasks_folder(path):
     assert fault.startswith("x/task.toml: repo.path: ")
 
 
-def test_all_faults_of_a_file_are_said_at_once():
+def test_all_faults_of_a_file_are_reported_at_once():
     found = faults(
         "schema_version = 3\nid = 'A'\nextra = 1\n[repo]\npath = '/'\n[tests]\ntimeout_s = -1\n"
     )
@@ -290,13 +280,13 @@ def test_all_faults_of_a_file_are_said_at_once():
 
 
 @pytest.mark.parametrize("text", ["", ".x", "-x", "a/b", "a\n", "Ä"])
-def test_what_would_be_odd_in_a_path_is_no_id(text):
+def test_unsafe_name_is_no_task_id(text):
     assert not is_task_id(text)
 
 
 @FUZZ
 @given(st.text())
-def test_no_text_is_anything_but_a_task_or_an_input_error(text):
+def test_any_text_is_a_task_or_an_input_error(text):
     with contextlib.suppress(InputError):
         parse_task_file(text, name="x")
 
@@ -322,7 +312,7 @@ values = st.recursive(
 
 @FUZZ
 @given(st.dictionaries(keys, values, max_size=9))
-def test_no_table_is_anything_but_a_task_or_an_input_error(table):
+def test_any_table_is_a_task_or_an_input_error(table):
     text = tomlkit.dumps(table)
     with contextlib.suppress(InputError):
         parsed = parse_task_file(text, name="x")
@@ -332,7 +322,7 @@ def test_no_table_is_anything_but_a_task_or_an_input_error(table):
 SCRIPTED = 'schema_version = 1\ntitle = "t"\n[repo]\nworkdir = "/app"\n'
 
 
-def test_a_script_may_judge_what_the_image_holds():
+def test_script_may_judge_folder_of_image():
     text = (
         SCRIPTED + '[verifier]\nthreshold = 0.5\ntakes = ["out"]\n[solution]\nenv = { A = "1" }\n'
     )
@@ -372,7 +362,7 @@ def test_a_wrong_script_table_is_refused(text, said):
     assert any(fault.startswith(f"x/task.toml: {said}") for fault in faults(SCRIPTED + text))
 
 
-def test_a_runner_has_its_usual_command_and_lists_take_the_names_that_it_prints():
+def test_runner_has_default_command_and_accepts_printed_names():
     names = ("test_a (shop.tests.Till)", "A till counts.", "tests/test_a.py::Till::test_b")
     listed = ", ".join(f'"{name}"' for name in names)
     text = f'{BY_PATH}[tests]\nrunner = "unittest"\nfail_to_pass = [{listed}]\n'
@@ -381,3 +371,7 @@ def test_a_runner_has_its_usual_command_and_lists_take_the_names_that_it_prints(
     assert table.tests.fail_to_pass == names
     assert 'runner = "unittest"' in task_toml(table)
     assert parse_task_file(task_toml(table), name="task.toml") == table
+
+
+def test_problem_and_answer_key_share_no_field():
+    assert not set(Problem.model_fields) & set(AnswerKey.model_fields)

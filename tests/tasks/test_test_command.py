@@ -22,7 +22,7 @@ from agentbench.tasks.test_runner_name import Runner
         ("pytest -k 'a|b;c'", TestCommand(as_module=False, options=("-k", "a|b;c"))),
     ],
 )
-def test_both_spellings_of_pytest_are_taken_apart(text, expected):
+def test_both_spellings_of_pytest_are_parsed(text, expected):
     assert parse_test_command(text) == expected
 
 
@@ -54,13 +54,13 @@ def test_both_spellings_of_pytest_are_taken_apart(text, expected):
         ("pytest 'unclosed", "No closing quotation"),
     ],
 )
-def test_anything_else_is_refused_with_what_was_expected_and_found(text, named):
+def test_other_commands_are_refused(text, named):
     with pytest.raises(ValueError, match="expected `pytest …`") as caught:
         parse_test_command(text)
     assert named in str(caught.value)
 
 
-def test_commands_of_other_runners_are_taken_apart():
+def test_commands_of_other_runners_are_parsed():
     assert parse_test_command("python3.9 -m unittest discover -s tests") == TestCommand(
         as_module=True,
         interpreter="python3.9",
@@ -80,7 +80,7 @@ def test_the_usual_command_of_a_runner_starts_it(runner):
     assert parse_test_command(DEFAULT_COMMANDS[runner], runner).runner is runner
 
 
-def test_a_command_of_another_runner_is_refused_with_the_key_that_would_take_it():
+def test_command_of_another_runner_is_refused():
     with pytest.raises(ValueError, match=r"expected `python\[3\[.N\]\] -m unittest …`") as caught:
         parse_test_command("pytest", Runner.UNITTEST)
     assert 'runner = "pytest"' in str(caught.value)

@@ -53,7 +53,7 @@ def new(tmp_path):
     )
 
 
-def test_what_is_written_is_a_task(new, tmp_path):
+def test_written_folder_is_a_task(new, tmp_path):
     folder = write_task(new, tmp_path / "out")
     assert folder == tmp_path / "out/first"
     task = load_task(folder, mirrors=mirrors())
@@ -64,16 +64,16 @@ def test_what_is_written_is_a_task(new, tmp_path):
     assert [path.name for path in folder.parent.iterdir()] == ["first"]
 
 
-def test_the_text_of_a_task_file_reads_back_as_it_was(new):
+def test_task_file_is_read_as_written(new):
     assert parse_task_file(task_toml(new.table), name="again") == new.table
 
 
-def test_defaults_are_not_written_down():
+def test_defaults_are_not_written():
     text = task_toml(parse_task_file(WHOLE.partition("[environment]")[0], name="task.toml"))
     assert text.split() == WHOLE.partition("[environment]")[0].split()
 
 
-def test_a_folder_that_is_there_is_left_alone(new, tmp_path):
+def test_existing_task_folder_is_not_changed(new, tmp_path):
     folder = write_task(new, tmp_path / "out")
     (folder / "mine").touch()
     with pytest.raises(UsageError, match="already exists; give another --out, or --replace"):
@@ -83,22 +83,22 @@ def test_a_folder_that_is_there_is_left_alone(new, tmp_path):
     assert not (folder / "mine").exists()
 
 
-def test_a_task_that_would_be_wrong_is_not_written(new, tmp_path):
+def test_invalid_task_is_not_written(new, tmp_path):
     (tmp_path / "files/bad").symlink_to("/etc/passwd")
     with pytest.raises(InputError) as caught:
         write_task(new, tmp_path / "out")
-    said = f"{tmp_path}/out/first/repo/bad: is a symlink that leaves repo.path"
-    assert caught.value.faults == (said,)
+    result = f"{tmp_path}/out/first/repo/bad: is a symlink that leaves repo.path"
+    assert caught.value.faults == (result,)
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_a_place_that_cannot_be_written_is_told(new, tmp_path):
+def test_unwritable_parent_is_a_usage_error(new, tmp_path):
     (tmp_path / "out").write_text("a file")
     with pytest.raises(UsageError, match="cannot be written"):
         write_task(new, tmp_path / "out")
 
 
-def test_a_draft_of_it_has_no_faults(new, tmp_path):
+def test_draft_of_written_task_has_no_faults(new, tmp_path):
     assert read_draft(write_task(new, tmp_path / "out")).faults == ()
 
 
@@ -113,14 +113,14 @@ def rewritten(task_file, before, **lists):
     return task_file.read_bytes().decode()
 
 
-def test_comments_order_and_line_ends_of_the_rest_stay(task_file):
+def test_comments_and_line_ends_are_kept(task_file):
     before = "# why\r\nid = 'x'  # name\r\n\r\n[tests]\r\nfail_to_pass = []\r\n[agent]\r\na = 1\r\n"
     after = rewritten(task_file, before, fail_to_pass=["t.py::a"], pass_to_pass=None)
     assert after.startswith("# why\r\nid = 'x'  # name\r\n\r\n[tests]\r\nfail_to_pass = [")
     assert after.endswith("]\r\n[agent]\r\na = 1\r\n")
 
 
-def test_pass_to_pass_stays_where_none_is_given_and_is_replaced_where_a_list_is(task_file):
+def test_pass_to_pass_is_replaced_only_by_a_list(task_file):
     before = '[tests]\npass_to_pass = "baseline"\n'
     after = rewritten(task_file, before, fail_to_pass=["t.py::a"], pass_to_pass=None)
     assert tomllib.loads(after)["tests"]["pass_to_pass"] == "baseline"
@@ -139,14 +139,14 @@ def test_pass_to_pass_stays_where_none_is_given_and_is_replaced_where_a_list_is(
         "[tests]\nfail_to_pass = 'wrong'",
     ],
 )
-def test_every_way_to_write_the_table_is_understood(task_file, before):
+def test_every_spelling_of_the_table_is_updated(task_file, before):
     after = rewritten(task_file, before, fail_to_pass=["t.py::a"], pass_to_pass=["t.py::b"])
-    wanted = tomllib.loads(before)
-    wanted.setdefault("tests", {}).update(fail_to_pass=["t.py::a"], pass_to_pass=["t.py::b"])
-    assert tomllib.loads(after) == wanted
+    requested = tomllib.loads(before)
+    requested.setdefault("tests", {}).update(fail_to_pass=["t.py::a"], pass_to_pass=["t.py::b"])
+    assert tomllib.loads(after) == requested
 
 
-def test_nothing_else_is_left_in_the_folder(task_file):
+def test_no_temporary_file_is_left(task_file):
     rewritten(task_file, "", fail_to_pass=[], pass_to_pass=None)
     assert [path.name for path in task_file.parent.iterdir()] == ["task.toml"]
 
@@ -159,7 +159,7 @@ def test_any_id_survives(tmp_path_factory, ids):
     assert tomllib.loads(after)["tests"]["fail_to_pass"] == ids
 
 
-def test_what_is_quarantined_is_added_to_what_was_and_seen_again_it_has_the_new_rate(task_file):
+def test_quarantined_tests_are_added_and_updated(task_file):
     before = (
         '[tests]\nquarantined = [{ id = "t.py::b", rate = 0.5 }, { id = "t.py::c", rate = 0.1 }]\n'
     )
@@ -172,6 +172,6 @@ def test_what_is_quarantined_is_added_to_what_was_and_seen_again_it_has_the_new_
     ]
 
 
-def test_without_flaky_tests_nothing_is_said_of_them(task_file):
+def test_no_flaky_tests_write_no_quarantine(task_file):
     after = rewritten(task_file, "[tests]\n", fail_to_pass=["t.py::a"], pass_to_pass=None)
     assert "quarantined" not in after

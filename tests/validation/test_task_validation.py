@@ -1,12 +1,32 @@
 import shutil
 import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from agentbench.runs.options import RunOptions
-from agentbench.validation.task_validation import ValidationSettings, read_proof, validate_folders
-from tests.e2e.small_task import BUGGY, HIDDEN, LISTED, SmallTask
-from tests.fakes.staging import local_provider
+from agentbench.scoring.evidence import Finding, NodeId, Severity
+from agentbench.tasks.loading import load_task
+from agentbench.tasks.problem import TaskId
+from agentbench.taxonomy import StageName
+from agentbench.validation.task_proof import TaskProof
+from agentbench.validation.task_validation import (
+    StoredProof,
+    ValidationResult,
+    ValidationSettings,
+    all_controls,
+    find_leaks,
+    invalid_reasons_text,
+    quarantine_flaky_tests,
+    read_proof,
+    result_lines,
+    validate_folders,
+    write_proof,
+)
+from tests.e2e.small_task import BUGGY, FIXED, HIDDEN, LISTED, SmallTask
+from tests.fakes.staging import local_provider, mirrors, small_task
+from tests.validation.test_mutation_results import strength_of
 
 CHANCE = """
 
@@ -59,8 +79,8 @@ def proven(tmp_path_factory):
     place = tmp_path_factory.mktemp("proven")
     (place / "small").mkdir()
     folder, options = SmallTask().write(place / "small"), options_in(place)
-    (said,) = prove([folder], options, record=True)
-    return folder, said, options
+    (message,) = prove([folder], options, record=True)
+    return folder, message, options
 
 
 @pytest.fixture
@@ -69,59 +89,59 @@ def copied(proven, tmp_path):
     return shutil.copytree(proven[0], tmp_path / "small", symlinks=True)
 
 
-def test_a_good_task_and_bad_ones_are_told_in_the_order_they_came(write, once):
+def test_results_have_order_of_folders(write, once):
     bad = write("bad", files={"basket.py": "X = 1\n"})
     (bad / "task.toml").write_text("schema_version = 2\n")
     unsolved, good = write("unsolved"), write("good")
     (unsolved / "solution.patch").unlink()
-    said = prove([bad, unsolved, good], once)
-    assert [(one.task_id, one.is_valid) for one in said] == [
+    message = prove([bad, unsolved, good], once)
+    assert [(one.task_id, one.is_valid) for one in message] == [
         ("bad", False),
         ("unsolved", False),
         ("good", True),
     ]
-    assert said[0].proof is None
-    assert "schema_version" in said[0].reasons[0]
-    assert said[1].reasons[0].startswith("the reference solution ends in TOOL_ERROR")
+    assert message[0].proof is None
+    assert "schema_version" in message[0].reasons[0]
+    assert message[1].reasons[0].startswith("the reference solution ends in TOOL_ERROR")
     assert not (good / "proof.json").exists()
 
 
-def test_a_task_without_regression_tests_is_not_good(write, once):
+def test_task_without_regression_tests_is_invalid(write, once):
     unguarded = write("unguarded", tests="pass_to_pass = []")
     nothing_passes = write("nothing", files={"basket.py": BUGGY, "serial.txt": "1"})
     test = "tests/test_basket.py::test_the_cheapest_is_found"
     guarded = write("guarded", tests=f'pass_to_pass = ["{test}"]')
-    said = prove([unguarded, nothing_passes, guarded], once)
-    assert [one.is_valid for one in said] == [False, False, True]
-    for one in said[:2]:
+    message = prove([unguarded, nothing_passes, guarded], once)
+    assert [one.is_valid for one in message] == [False, False, True]
+    for one in message[:2]:
         (reason,) = one.reasons
         assert reason.startswith("no regression tests: no test passes both before and after")
 
 
-def test_an_instance_of_swe_bench_may_have_none(write, once):
+def test_swe_bench_instance_needs_no_regression_tests(write, once):
     folder = write("instance", tests="pass_to_pass = []")
     (folder / "swebench.json").write_text("{}")
     (one,) = prove([folder], once)
     assert one.is_valid
 
 
-def test_what_was_found_out_is_kept_beside_the_task(proven):
-    folder, said, options = proven
-    kept = read_proof(folder)
-    assert kept == said.stored_proof
-    assert (kept.good, kept.repeat, kept.sandbox) == (True, 2, options.sandbox)
-    assert kept.controlled == LISTED
-    assert kept.seconds["final_test"] > 0
+def test_proof_is_written(proven):
+    folder, message, options = proven
+    stored = read_proof(folder)
+    assert stored == message.stored_proof
+    assert (stored.good, stored.repeat, stored.sandbox) == (True, 2, options.sandbox)
+    assert stored.controlled == LISTED
+    assert stored.seconds["final_test"] > 0
 
 
-def test_a_proof_that_holds_is_taken_over(copied, options):
+def test_stored_proof_is_used(copied, options):
     (one,) = prove([copied], options, resume=True)
     assert (one.is_valid, one.is_from_stored_proof) == (True, True)
     assert not options.runs_dir.exists() or not list(options.runs_dir.iterdir())
 
 
 @pytest.mark.parametrize("change", ["file", pytest.param("repeat", marks=pytest.mark.soak)])
-def test_a_proof_of_something_else_is_none(copied, options, change):
+def test_proof_of_other_files_is_not_used(copied, options, change):
     if change == "file":
         (copied / "instruction.md").write_text("something else\n")
     more = options.replace(attempts=2 + (change == "repeat"))
@@ -129,7 +149,7 @@ def test_a_proof_of_something_else_is_none(copied, options, change):
     assert not one.is_from_stored_proof
 
 
-def test_flaky_tests_are_set_apart_and_the_rest_is_proven_again(write, options):
+def test_flaky_tests_are_quarantined(write, options):
     stable = "tests/test_basket.py::test_the_cheapest_is_found"
     listed = repr([*CHANCES, stable]).replace("'", '"')
     folder = write(hidden=HIDDEN + CHANCE, tests=f"pass_to_pass = {listed}")
@@ -145,7 +165,7 @@ def test_flaky_tests_are_set_apart_and_the_rest_is_proven_again(write, options):
     assert all(reason.startswith(("flaky: ", "the reference")) for reason in one.reasons)
 
 
-def test_a_task_whose_every_test_is_flaky_is_not_good(write, options):
+def test_task_with_only_flaky_tests_is_invalid(write, options):
     folder = write(hidden=HIDDEN + CHANCE, fail_to_pass=CHANCES)
     before = (folder / "task.toml").read_text()
     (one,) = prove([folder], options, record=True)
@@ -154,7 +174,7 @@ def test_a_task_whose_every_test_is_flaky_is_not_good(write, options):
         assert (folder / "task.toml").read_text() == before
 
 
-def test_ids_are_found_by_running(write, once):
+def test_test_ids_are_written(write, once):
     folder = write(fail_to_pass=(), tests="pass_to_pass = []")
     (one,) = prove([folder], once, write_ids=True)
     assert one.is_valid
@@ -163,12 +183,177 @@ def test_ids_are_found_by_running(write, once):
     )
 
 
-def test_a_solution_that_fixes_nothing_is_the_reason_of_its_task_alone(write, once):
+def test_solution_that_fixes_nothing_is_invalid(write, once):
     nothing, good = write("nothing", hidden="", fail_to_pass=()), write("good", fail_to_pass=())
-    said = prove([nothing, good], once, write_ids=True)
-    assert said[0].reasons[0].startswith("the reference solution makes no failing test pass")
-    assert said[1].is_valid
+    message = prove([nothing, good], once, write_ids=True)
+    assert message[0].reasons[0].startswith("the reference solution makes no failing test pass")
+    assert message[1].is_valid
 
 
-def test_no_folder_is_nothing_to_prove(options):
+def test_no_folders_give_no_results(options):
     assert prove([], options) == []
+
+
+PROOF = StoredProof(
+    agentbench_version="0",
+    task_digest="d",
+    proven_at=datetime(2026, 1, 1, tzinfo=UTC),
+    sandbox="docker",
+    repeat=3,
+    good=False,
+    reasons=("flaky: t.py::a",),
+    fail_to_pass=1,
+    controlled=(NodeId("t.py::b"),),
+    seconds={StageName.SETUP: 1.5},
+)
+
+
+def test_proof_is_read_as_written(tmp_path):
+    write_proof(tmp_path, PROOF)
+    assert read_proof(tmp_path) == PROOF
+    assert [path.name for path in tmp_path.iterdir()] == ["proof.json"]
+
+
+def test_proof_includes_mutation_score(tmp_path):
+    stored = PROOF.model_copy(update={"strength": strength_of(killed=3, survived=1)})
+    write_proof(tmp_path, stored)
+    assert read_proof(tmp_path) == stored
+    assert read_proof(tmp_path).strength.percent == 75
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"\xff", b'{"schema_version": 2}'])
+def test_malformed_proof_is_none(tmp_path, text):
+    (tmp_path / "proof.json").write_bytes(text)
+    assert read_proof(tmp_path) is None
+
+
+def test_missing_or_irregular_proof_is_none(tmp_path):
+    assert read_proof(tmp_path) is None
+    (tmp_path / "proof.json").mkdir()
+    assert read_proof(tmp_path) is None
+
+
+def test_proof_does_not_change_digest_of_task(tmp_path):
+    folder = SmallTask().write(tmp_path)
+    before = load_task(folder, mirrors=mirrors()).digest
+    write_proof(folder, PROOF)
+    assert load_task(folder, mirrors=mirrors()).digest == before
+    (folder / "repo" / "proof.json").write_text("{}")
+    assert load_task(folder, mirrors=mirrors()).digest != before
+
+
+def result_with(*reasons, **more):
+    return ValidationResult(folder=Path("x"), task_id=TaskId("x"), reasons=reasons, **more)
+
+
+def test_reasons_are_counted_by_their_kind_most_frequent_first():
+    tasks = [
+        result_with(),
+        result_with("flaky: tests/a.py::b (25%)", "flaky: tests/a.py::c (50%)"),
+        result_with("the reference solution ends in TESTS_FAILED: tests/a.py::b not passed"),
+        result_with("the reference solution ends in TESTS_FAILED: tests/z.py::y not run"),
+        result_with("out/a/task.toml: title: is missing"),
+        result_with("the reference solution makes no failing test pass (x; y)"),
+    ]
+    assert invalid_reasons_text(tasks) == (
+        "2 x the reference solution ends in TESTS_FAILED; 1 x flaky; 1 x its files are wrong; "
+        "1 x the reference solution makes no failing test pass"
+    )
+
+
+def test_valid_tasks_give_no_reasons():
+    assert invalid_reasons_text([result_with()]) == ""
+
+
+def test_number_of_reason_kinds_is_limited():
+    message = invalid_reasons_text([result_with(f"kind {letter}: x") for letter in "abcdefgh"])
+    assert message.endswith("1 x kind f; 2 other reasons")
+
+
+def with_controls(to_control, *, controlled, sealed, unsealed):
+    return result_with(
+        proof=TaskProof(
+            faults=(),
+            flaky=(),
+            runs=2,
+            controlled=controlled,
+            sealed=sealed,
+            unsealed=dict.fromkeys(unsealed, "line 5: it stays: `assert all(x)`"),
+            to_control=to_control,
+        )
+    )
+
+
+def test_unsealed_test_is_a_warning():
+    one = with_controls(3, controlled=("t", "u[1]"), sealed=("t",), unsealed=("u[1]", "u[2]"))
+    assert [*result_lines(one)] == ["warning: not sealed: u: line 5: it stays: `assert all(x)`"]
+    assert dict(one.controls) == {"sealed": 1, "blind": 1, "weak": 1}
+
+
+def test_controls_of_tasks_are_summed():
+    sealed = with_controls(1, controlled=("t",), sealed=("t",), unsealed=())
+    weak = with_controls(2, controlled=(), sealed=(), unsealed=("t", "u"))
+    failed = with_controls(4, controlled=(), sealed=(), unsealed=())  # before any control run
+    assert dict(all_controls([sealed, weak, failed])) == {"sealed": 1, "blind": 0, "weak": 2}
+
+
+def test_leaks_follow_reasons():
+    leak = Finding(rule="few-tests", severity=Severity.WARNING, where="a", what="b")
+    assert list(result_lines(result_with("why", leaks=(leak,)))) == [
+        "why",
+        "warning: few-tests at a: b",
+    ]
+
+
+KEPT = "tests/test_basket.py::test_the_cheapest_is_found"
+
+
+@pytest.fixture
+def apart(tmp_path):
+    def apart(rates, **changes):
+        folder = SmallTask(**changes).write(tmp_path)
+        message = quarantine_flaky_tests(folder, load_task(folder, mirrors=mirrors()), rates)
+        load_task(folder, mirrors=mirrors())
+        return message, tomllib.loads((folder / "task.toml").read_text())["tests"]
+
+    return apart
+
+
+def test_flaky_tests_leave_deciding_lists(apart):
+    rates = {LISTED[0]: 1 / 3, KEPT: 0.5}
+    message, tests = apart(rates, tests=f'pass_to_pass = ["{KEPT}"]')
+    assert message is None
+    assert tests["fail_to_pass"] == [LISTED[1]]
+    assert tests["pass_to_pass"] == []
+    assert tests["quarantined"] == [{"id": LISTED[0], "rate": 0.333}, {"id": KEPT, "rate": 0.5}]
+
+
+def test_baseline_is_kept_when_tests_are_quarantined(apart):
+    message, tests = apart({KEPT: 0.5})
+    assert message is None
+    assert tests["pass_to_pass"] == "baseline"
+    assert tests["quarantined"] == [{"id": KEPT, "rate": 0.5}]
+
+
+@pytest.mark.parametrize(
+    ("rates", "changes", "why"),
+    [
+        (dict.fromkeys(LISTED, 0.5), {}, "every test to fix is flaky"),
+        ({KEPT: 0.5}, {"fail_to_pass": ()}, "no test is listed"),
+    ],
+)
+def test_impossible_quarantine_writes_nothing(apart, rates, changes, why):
+    message, tests = apart(rates, **changes)
+    assert why in message
+    assert "quarantined" not in tests
+
+
+def test_leaks_are_found_without_weak_controls(tmp_path):
+    files = {**SmallTask().files, "basket.py.orig": FIXED}
+    rules = {leak.rule for leak in find_leaks(small_task(tmp_path / "a", files=files), mirrors())}
+    assert "solution-in-base" in rules
+    assert "weak-control" not in rules
+
+
+def test_clean_task_has_no_leaks(tmp_path):
+    assert find_leaks(small_task(tmp_path / "a"), mirrors()) == ()

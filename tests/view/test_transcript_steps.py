@@ -7,7 +7,7 @@ from agentbench.models.trajectory import Observation, ObservationResult, Step, T
 from agentbench.view.attempt_files import STEPS_PER_PAGE, read_transcript_page
 from agentbench.view.rendering import render_page
 from agentbench.view.runs_folder import RunsFolder
-from tests.models.test_build import CALL, RESULT, TASK, completion, exchange, says, told
+from tests.models.test_trajectory import CALL, RESULT, TASK, completion, exchange, says, told
 
 
 def left(folder, content, number=1):

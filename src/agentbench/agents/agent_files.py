@@ -42,11 +42,27 @@ class AgentFiles:
         names = [path.name for path in self._paths]
         if len(set(names)) < len(names):
             raise UsageError(f"--agent-files: expected different names, found {', '.join(names)}")
+        # A sandbox must see neither the neighbours of these files nor later edits.
         with ExitStack() as stack:
             self._folder = stack.enter_context(owned_folder("agentbench-files-")) / "files"
             self._folder.mkdir()
             for path in self._paths:
-                _copy(path, self._folder / path.name)
+                if not path.exists():
+                    what = "expected a file or a folder, found nothing"
+                    raise UsageError(f"--agent-files: {what} at {path}")
+                target = self._folder / path.name
+                try:
+                    # With what their links lead to, and readable by every user.
+                    if path.is_dir():
+                        shutil.copytree(path, target, ignore_dangling_symlinks=True)
+                    else:
+                        shutil.copy2(path, target)
+                    for copy in (target, *target.rglob("*")):
+                        is_program = copy.is_dir() or copy.stat().st_mode & stat.S_IXUSR
+                        copy.chmod(0o755 if is_program else 0o644)
+                except (OSError, RecursionError) as error:  # shutil.Error is an OSError
+                    why = error.args[0][0][2] if isinstance(error, shutil.Error) else error
+                    raise UsageError(f"--agent-files {path}: cannot be copied: {why}") from error
             weakref.finalize(self, stack.pop_all().close)
 
     @property
@@ -77,14 +93,12 @@ class AgentFiles:
         return result + line[end:]
 
     def _find(self, word: str) -> PurePosixPath | None:
-        """The file that a path of this machine means, relative to the mount.
-
-        A relative path is found from any working directory, since `resume` may have another one.
-        """
+        """The file that a path of this machine means, relative to the mount."""
         path = Path(word)
         if path.is_absolute():
             own = next((own for own in self._paths if path.is_relative_to(own)), None)
             return None if own is None else PurePosixPath(own.name) / path.relative_to(own)
+        # From any working directory, since `resume` may have another one.
         parts = [part for part in path.parts if part != ".."]
         if not parts:
             return None
@@ -124,37 +138,13 @@ class _Path:
 
 
 def _paths(line: str) -> Iterator[_Path]:
-    """The parts of a shell command that may be paths; a quoted text comes before its words.
-
-    A word without a slash is a path only as the script of an interpreter: others are programs on
-    PATH, or texts.
-    """
+    """The parts of a shell command that may be paths; a quoted text comes before its words."""
     scripts = {found.end() for found in _INTERPRETER.finditer(line)}
     found = [*_QUOTED.finditer(line), *_WORD.finditer(line)]
     for each in sorted(found, key=lambda each: each.start()):
         text, is_script = each[0].strip("'\""), each.start() in scripts
         if text.startswith("~/"):
             text = str(Path.home() / text[2:])
+        # Other words without a slash are programs on PATH, or texts.
         if is_script or "/" in text:
             yield _Path(start=each.start(), end=each.end(), text=text, is_script=is_script)
-
-
-def _copy(source: Path, target: Path) -> None:
-    """Copy a file or a folder with what its links lead to, readable by every user.
-
-    Raises:
-        UsageError: it does not exist, or cannot be copied.
-    """
-    if not source.exists():
-        raise UsageError(f"--agent-files: expected a file or a folder, found nothing at {source}")
-    try:
-        if source.is_dir():
-            shutil.copytree(source, target, ignore_dangling_symlinks=True)
-        else:
-            shutil.copy2(source, target)
-        for path in (target, *target.rglob("*")):
-            program = path.is_dir() or path.stat().st_mode & stat.S_IXUSR
-            path.chmod(0o755 if program else 0o644)
-    except (OSError, RecursionError) as error:  # shutil.Error is an OSError
-        why = error.args[0][0][2] if isinstance(error, shutil.Error) else error
-        raise UsageError(f"--agent-files {source}: cannot be copied: {why}") from error

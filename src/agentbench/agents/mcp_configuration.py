@@ -58,6 +58,7 @@ def _for_gemini(server: McpServer) -> dict[str, object]:
 def _for_codex(server: McpServer) -> dict[str, object]:
     if server.transport == "stdio":
         return {"command": server.command, "args": list(server.args)}
+    # Codex has no transport by server-sent events.
     if server.transport == "sse":
         raise UsageError(
             f"the MCP server {server.name} speaks sse, which codex does not: take another agent"

@@ -12,7 +12,7 @@ from agentbench.errors import InputError, UsageError
 from agentbench.models.interface import ModelEndpoint
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.interface import Command, Sandbox
-from agentbench.scoring.evidence import AgentEnding, CommandResult, Ending
+from agentbench.scoring.evidence import AgentEnding, Ending
 from agentbench.tasks.dataset_rows import Rejection, patch_bytes, read_rows, task_id_of
 from agentbench.tasks.problem import Problem, TaskId
 
@@ -83,20 +83,16 @@ def read_predictions(path: Path, *, model: str | None = None) -> Mapping[TaskId,
         own[task_id] = patch_bytes(entry.model_patch) if entry.model_patch else None
     if twice:
         raise InputError(*twice[:_MAX_FAULTS])
-    return by_model.get(_selected_model(path, by_model, model), {})
-
-
-def _selected_model(path: Path, models: Iterable[str], requested: str | None) -> str:
-    known = list(models)
+    known = list(by_model)
     listed = ", ".join(map(repr, known[:_MAX_MODELS])) + ", …" * (len(known) > _MAX_MODELS)
-    if requested is not None and requested not in known:
-        raise UsageError(f"{path}: has no predictions of {requested!r}, only of: {listed}")
-    if requested is None and len(known) > 1:
+    if model is not None and model not in known:
+        raise UsageError(f"{path}: has no predictions of {model!r}, only of: {listed}")
+    if model is None and len(known) > 1:
         raise UsageError(
             f"{path}: has predictions of {len(known)} models; name one as predictions:{path}#MODEL:"
             f" {listed}"
         )
-    return requested if requested is not None else next(iter(known), _NO_MODEL)
+    return by_model[known[0] if model is None else model] if known else {}
 
 
 def _read_entries(path: Path) -> Iterable[tuple[str, Prediction]]:
@@ -149,16 +145,12 @@ class PredictionsAgent:
             return AgentOutcome(ending=AgentEnding.SUBMITTED, steps=1, tool_calls=1)
         timed_out = result.ending is Ending.TIMED_OUT
         ending = AgentEnding.TIME_LIMIT if timed_out else AgentEnding.TOOL_ERROR
-        return AgentOutcome(ending=ending, detail=_complaint(result), command=result)
-
-
-def _complaint(result: CommandResult) -> str:
-    """Why a patch could not be applied, with the first error message."""
-    refused = result.exit_code == _DOES_NOT_APPLY
-    what, beginning = (
-        ("does not apply", "error: ") if refused else ("could not be applied", "error")
-    )
-    lines = [line.strip() for line in result.stderr.splitlines() if line.strip()]
-    errors = (line for line in lines if line.startswith(beginning) and line != _IGNORED_LINE)
-    first = next(errors, lines[-1] if lines else f"ended in {result.ending.value}")
-    return f"the model's patch {what}: {first}"
+        # The first error says why; git then repeats the lines that it searched for.
+        refused = result.exit_code == _DOES_NOT_APPLY
+        what = "does not apply" if refused else "could not be applied"
+        lines = [line.strip() for line in result.stderr.splitlines() if line.strip()]
+        beginning = "error: " if refused else "error"
+        errors = (line for line in lines if line.startswith(beginning) and line != _IGNORED_LINE)
+        first = next(errors, lines[-1] if lines else f"ended in {result.ending.value}")
+        detail = f"the model's patch {what}: {first}"
+        return AgentOutcome(ending=ending, detail=detail, command=result)

@@ -127,11 +127,8 @@ class Preset(Schema):
     rehearsal: Annotated[tuple[ScriptedReply, ...], Field(min_length=1)]
 
     def spoken(self, wires: Sequence[ApiFormat]) -> PresetApiFormat | None:
-        """The API format to use with a model: the model's main one if the client supports it.
-
-        Other formats lack features (Anthropic's chat completions do not cache). If the client does
-        not support the main one, its preferred format is used.
-        """
+        """The model's main API format if the client supports it, else the client's own first."""
+        # Other formats of a provider lack features: Anthropic's chat completions do not cache.
         able = [spoken for spoken in self.wires if spoken.wire in wires]
         return min(able, key=lambda spoken: spoken.wire is not wires[0], default=None)
 
@@ -201,12 +198,10 @@ class PresetAgent:
 
     @property
     def version(self) -> str:
-        """The version of its client."""
         return self.preset.version
 
     @property
     def api_formats(self) -> frozenset[ApiFormat]:
-        """The API formats of its client."""
         return frozenset(spoken.wire for spoken in self.preset.wires)
 
     def mounts(self, provider: SandboxProvider, image: ImageId) -> tuple[ReadOnlyMount, ...]:
@@ -231,7 +226,12 @@ class PresetAgent:
         """
         if model is None:
             raise UsageError(f"--agent {self.name} needs a model: --model provider/name")
-        spoken = self._preferred_format(model)
+        spoken = self.preset.spoken(model.api_formats)
+        if spoken is None:
+            own, offered = ", ".join(sorted(self.api_formats)), ", ".join(sorted(model.api_formats))
+            raise UsageError(
+                f"--agent {self.name} supports {own}; {model.model} offers {offered or 'none'}"
+            )
         env = {**self.preset.env, **spoken.env}
         values = {
             "tools": str(sandbox.mounted(client_bundles.TOOLS_MOUNT)),
@@ -254,16 +254,14 @@ class PresetAgent:
             },
             stdin=problem.instruction.encode(),
         )
-        return self._outcome(run_with_model(command, sandbox, model), budget, model)
-
-    def _preferred_format(self, model: ModelEndpoint) -> PresetApiFormat:
-        spoken = self.preset.spoken(model.api_formats)
-        if spoken is None:
-            own, offered = ", ".join(sorted(self.api_formats)), ", ".join(sorted(model.api_formats))
-            raise UsageError(
-                f"--agent {self.name} supports {own}; {model.model} offers {offered or 'none'}"
-            )
-        return spoken
+        result = run_with_model(command, sandbox, model)
+        outcome = replace(outcome_of(result, budget), steps=model.traffic().usage.requests)
+        ending = self.preset.ending_of(result)
+        if ending is None or outcome.ending is AgentEnding.TIME_LIMIT:
+            return outcome
+        detail = outcome.detail or f"{self.name} stopped by itself"
+        is_submitted = ending is AgentEnding.SUBMITTED
+        return replace(outcome, ending=ending, detail="" if is_submitted else detail)
 
     def _files(self, problem: Problem, values: Mapping[str, str]) -> bytes:
         texts = {
@@ -283,17 +281,6 @@ class PresetAgent:
             texts[file] = with_servers(settings, self.preset.mcp.form, problem.mcp_servers)
         content = (FileContent(content=text.encode(), executable=False) for text in texts.values())
         return tar_of_files(dict(zip(texts, content, strict=True)))
-
-    def _outcome(self, result: CommandResult, budget: Budget, model: ModelEndpoint) -> AgentOutcome:
-        steps = model.traffic().usage.requests
-        outcome = replace(outcome_of(result, budget), steps=steps)
-        ending = self.preset.ending_of(result)
-        if ending is None or outcome.ending is AgentEnding.TIME_LIMIT:
-            return outcome
-        if ending is AgentEnding.SUBMITTED:
-            return replace(outcome, ending=ending, detail="")
-        detail = outcome.detail or f"{self.name} stopped by itself"
-        return replace(outcome, ending=ending, detail=detail)
 
 
 def copy_skills(source: str, target: str, sandbox: Sandbox, budget: Budget) -> None:

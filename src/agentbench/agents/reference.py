@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import ClassVar
 
 from agentbench.agents.interface import AgentOutcome, Budget
@@ -23,7 +22,6 @@ class NoopAgent:
     def solve(
         self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
-        """Do nothing."""
         del problem, sandbox, budget, model
         return AgentOutcome(ending=AgentEnding.SUBMITTED, detail="changed nothing")
 
@@ -39,7 +37,7 @@ class OracleAgent:
 
     @property
     def writes_files_only(self) -> bool:
-        """Patches write files; a script may do anything."""
+        # Patches write files; a script may do anything.
         return not self.scripts
 
     def solve(
@@ -54,29 +52,26 @@ class OracleAgent:
         script = self.scripts.get(problem.id)
         if script is not None:
             folder = script.step_folders.get(problem.step or "", script.folder)
-            return _run_script(script, folder, sandbox, budget)
+            sandbox.write_tree(script.mount_point, tar_of_files(script_files(folder)))
+            argv = ("sh", "-c", script.command)
+            result = sandbox.run(Command(argv=argv, env=script.env, timeout=budget.remaining()))
+            # Its exit code decides nothing: only the verifier does.
+            ended = f"the script ended in {result.ending.value} {result.exit_code}"
+            return AgentOutcome(
+                ending=AgentEnding.SUBMITTED,
+                detail="" if result.ok else ended,
+                command=result,
+                steps=1,
+                tool_calls=1,
+            )
         patch = self.patches.get(problem.id, b"")
         if not patch.strip():
             missing = "the task has no solution.patch"
             return AgentOutcome(ending=AgentEnding.TOOL_ERROR, detail=missing)
-        argv = ("git", "apply", "--whitespace=nowarn", "-")
-        result = sandbox.run(Command(argv=argv, stdin=patch, timeout=budget.remaining()))
+        apply = ("git", "apply", "--whitespace=nowarn", "-")
+        result = sandbox.run(Command(argv=apply, stdin=patch, timeout=budget.remaining()))
         if not result.ok:
             message = result.stderr.strip() or f"git apply ended in {result.ending.value}"
             detail = f"solution.patch does not apply: {message}"
             return AgentOutcome(ending=AgentEnding.TOOL_ERROR, detail=detail, command=result)
         return AgentOutcome(ending=AgentEnding.SUBMITTED, steps=1, tool_calls=1)
-
-
-def _run_script(
-    script: ScriptedSolution, folder: Path, sandbox: Sandbox, budget: Budget
-) -> AgentOutcome:
-    """Run the script; its exit code is ignored, since only the verifier decides."""
-    sandbox.write_tree(script.mount_point, tar_of_files(script_files(folder)))
-    result = sandbox.run(
-        Command(argv=("sh", "-c", script.command), env=script.env, timeout=budget.remaining())
-    )
-    message = "" if result.ok else f"the script ended in {result.ending.value} {result.exit_code}"
-    return AgentOutcome(
-        ending=AgentEnding.SUBMITTED, detail=message, command=result, steps=1, tool_calls=1
-    )

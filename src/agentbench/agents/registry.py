@@ -223,22 +223,16 @@ def _as_agent(name: str, value: object) -> Agent:
             f"--agent {name}: expected an object with solve(problem, sandbox, budget, model), a "
             f"class of these objects, or a function like solve; found {type(value).__name__}"
         )
-    if not _takes_four_arguments(solve):
+    try:
+        inspect.signature(solve).bind(*range(4))
+    except ValueError:  # written in C without a signature
+        pass
+    except TypeError:
         raise UsageError(
             f"--agent {name}: expected a function of (problem, sandbox, budget, model), found "
             f"({', '.join(inspect.signature(solve).parameters)})"
-        )
+        ) from None
     return FunctionAgent(name, solve)
-
-
-def _takes_four_arguments(function: Callable[..., object]) -> bool:
-    try:
-        inspect.signature(function).bind(*range(4))
-    except TypeError:
-        return False
-    except ValueError:  # written in C without a signature
-        return True
-    return True
 
 
 @contextmanager

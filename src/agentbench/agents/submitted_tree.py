@@ -1,7 +1,6 @@
 """The agent that submits a whole tree: the files of a workspace that was changed elsewhere."""
 
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
@@ -39,7 +38,17 @@ class TreeAgent:
         listed = _run(sandbox, budget, ("sh", "-c", 'git ls-files -z > "$0"', str(listing)))
         if not listed.ok:
             return _failed("git ls-files", listed)
-        files = {PurePosixPath(os.fsdecode(name)) for name in _listed(sandbox).split(b"\0") if name}
+        # The list is a file, since output would fill the stage's log. The archive is read to its
+        # end, or the stream would count as truncated.
+        content: bytes | None = None
+        with sandbox.read_tree(sandbox.results) as chunks, open_tar_stream(chunks) as archive:
+            for member in archive:
+                if PurePosixPath(member.name).name == _LISTING and member.isreg():
+                    source = archive.extractfile(member)
+                    content = None if source is None else source.read()
+        if content is None:
+            raise SandboxError("the list of the repository's files is missing")
+        files = {PurePosixPath(os.fsdecode(name)) for name in content.split(b"\0") if name}
         missing = sorted(files - self.paths)
         folders = {parent for path in missing for parent in path.parents if parent.name}
         deepest_first = sorted(folders, key=lambda folder: len(folder.parts), reverse=True)
@@ -47,28 +56,12 @@ class TreeAgent:
             (("rm", "-rf", "--"), missing),
             (("sh", "-c", _REMOVE_EMPTY, "sh"), deepest_first),
         ):
-            removed = _run(sandbox, budget, ("xargs", "-0", "-r", *argv), _joined(paths))
+            names = b"".join(b"./" + bytes(path) + b"\0" for path in paths)
+            removed = _run(sandbox, budget, ("xargs", "-0", "-r", *argv), names)
             if not removed.ok:
                 return _failed("removing files", removed)
         sandbox.write_tree(sandbox.workspace, self.tar)
         return AgentOutcome(ending=AgentEnding.SUBMITTED, steps=1, tool_calls=1)
-
-
-def _joined(paths: Iterable[PurePosixPath]) -> bytes:
-    return b"".join(b"./" + bytes(path) + b"\0" for path in paths)
-
-
-def _listed(sandbox: Sandbox) -> bytes:
-    """The list of the repository's files; a file, since output would fill the stage's log."""
-    listing: bytes | None = None
-    with sandbox.read_tree(sandbox.results) as chunks, open_tar_stream(chunks) as archive:
-        for member in archive:  # to the end, or the stream would count as truncated
-            if PurePosixPath(member.name).name == _LISTING and member.isreg():
-                source = archive.extractfile(member)
-                listing = None if source is None else source.read()
-    if listing is None:
-        raise SandboxError("the list of the repository's files is missing")
-    return listing
 
 
 def _run(

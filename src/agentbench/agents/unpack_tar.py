@@ -1,6 +1,7 @@
 """Unpacks a tar of installed programs, and refuses entries that lead out of it."""
 
 import os
+import shutil
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -26,44 +27,59 @@ def unpack(
 ) -> int:
     """Write a tar stream into an empty folder; returns the bytes of its files.
 
-    Files are readable by all, and executable by all or by none. Modification times stay, since
-    compiled Python depends on them. Links are created last, and none is ever followed.
+    Files are readable by all, and executable by all or by none. No link is ever followed.
 
     Raises:
         UnsafeTreeError: a member leads out of the tree, is a device or a pipe, or it is too large.
         tarfile.TarError: it is not a tar, or it is truncated.
         OSError: the disk is full.
     """
-    tree = _UnpackedTree(root=target, most_bytes=most_bytes, most_members=most_members)
+    tree = _UnpackedTree(root=target)
     with open_tar_stream(chunks) as archive:
-        for member in archive:
+        for number, member in enumerate(archive, 1):
+            tree.size += member.size if member.isreg() else 0
+            if number > most_members or tree.size > most_bytes:
+                raise UnsafeTreeError(f"more than {most_members} files or {most_bytes >> 20} MiB")
             tree.add(member, archive)
-    tree.finish()
+    # Links are created last: a file that is written through one would land elsewhere.
+    for path, leads_to in tree.links.items():
+        try:
+            path.symlink_to(leads_to)
+        except FileExistsError:
+            raise UnsafeTreeError(f"{path.name!r} occurs twice") from None
     return tree.size
 
 
 @dataclass(slots=True, kw_only=True)
 class _UnpackedTree:
     root: Path
-    most_bytes: int
-    most_members: int
     size: int = 0
-    _members: int = 0
-    _links: dict[Path, str] = field(default_factory=dict)
+    links: dict[Path, str] = field(default_factory=dict)
     _folders: set[PurePosixPath] = field(default_factory=lambda: {PurePosixPath()})
 
     def add(self, member: tarfile.TarInfo, archive: tarfile.TarFile) -> None:
-        """Add one member, or refuse it."""
         path = _checked_path(member.name)
-        self._count(member)
         if member.isdir():
             self._folder(path)
             return
         self._folder(path.parent)
         if member.isreg():
-            self._file(path, member, archive)
+            content = archive.extractfile(member)
+            assert content is not None  # a regular file has one
+            # An entry may exist already as a link that an installer's archive made.
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            try:
+                descriptor = os.open(self.root / path, flags, 0o600)
+            except FileExistsError:
+                raise UnsafeTreeError(f"{member.name!r} occurs twice") from None
+            with os.fdopen(descriptor, "wb") as file:
+                shutil.copyfileobj(content, file, _CHUNK)
+                file.flush()
+                os.fchmod(descriptor, 0o755 if member.mode & 0o100 else 0o644)
+                # Compiled Python is valid only for the modification time of its source.
+                os.utime(descriptor, (member.mtime, member.mtime))
         elif member.issym():
-            self._links[self.root / path] = member.linkname
+            self.links[self.root / path] = member.linkname
         elif member.islnk():
             other = _checked_path(member.linkname)
             try:
@@ -75,22 +91,6 @@ class _UnpackedTree:
         else:
             raise UnsafeTreeError(f"{member.name!r} is a device or a pipe")
 
-    def finish(self) -> None:
-        """Create the symbolic links after all files are written."""
-        for path, leads_to in self._links.items():
-            try:
-                path.symlink_to(leads_to)
-            except FileExistsError:
-                raise UnsafeTreeError(f"{path.name!r} occurs twice") from None
-
-    def _count(self, member: tarfile.TarInfo) -> None:
-        self._members += 1
-        self.size += member.size if member.isreg() else 0
-        if self._members > self.most_members or self.size > self.most_bytes:
-            raise UnsafeTreeError(
-                f"more than {self.most_members} files or {self.most_bytes >> 20} MiB"
-            )
-
     def _folder(self, path: PurePosixPath) -> None:
         if path in self._folders:
             return
@@ -101,21 +101,6 @@ class _UnpackedTree:
             raise UnsafeTreeError(f"{str(path)!r} is a file and a folder") from None
         (self.root / path).chmod(0o755)  # whatever the umask
         self._folders.add(path)
-
-    def _file(self, path: PurePosixPath, member: tarfile.TarInfo, archive: tarfile.TarFile) -> None:
-        content = archive.extractfile(member)
-        assert content is not None  # a regular file has one
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        try:
-            descriptor = os.open(self.root / path, flags, 0o600)
-        except FileExistsError:
-            raise UnsafeTreeError(f"{member.name!r} occurs twice") from None
-        with os.fdopen(descriptor, "wb") as file:
-            while chunk := content.read(_CHUNK):
-                file.write(chunk)
-            file.flush()
-            os.fchmod(descriptor, 0o755 if member.mode & 0o100 else 0o644)
-            os.utime(descriptor, (member.mtime, member.mtime))
 
 
 def _checked_path(name: str) -> PurePosixPath:

@@ -7,14 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pydantic import ValidationError
 
 from agentbench.attempt.record import rejudge
-from agentbench.audit.patch import FilePatch, apply_patch
 from agentbench.audit.rule import RuleHit, critical, info, warning
 from agentbench.audit.run_facts import AttemptFacts, UnreadableRunFileError
 from agentbench.audit.task_facts import found_in, without
 from agentbench.core.network import network_text
-from agentbench.integrity.finding_rules import ChangeRule
-from agentbench.integrity.records import ControlKind, Controls, control_findings
-from agentbench.integrity.suspicious_code import suspicious_code
+from agentbench.integrity.records import ControlKind, control_findings
 from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportFacts, Severity
 from agentbench.taxonomy import StageName
 from agentbench.test_runs.model import PytestResult
@@ -31,13 +28,8 @@ WEIGHED_LACKS: Mapping[str, str] = {
 }
 _FINAL_TEST_STAGE = "final_test"
 _ORACLE = "oracle"
-_FETCH_COMMANDS = re.compile(
-    r"\b(pip[\d.]*\s+(?:download|install)\s+(?!-e\b|\.)\S|git\s+(?:fetch|pull)\b"
-    r"|git\s+clone\s[^\n|;]{0,100}?(?:://|git@)|(?:curl|wget)\s[^\n|;]{0,100}?https?://"
-    r"|git\s+remote\s+add\b)"
-)
-_LEAST_NAME = 14  # characters; shorter test names are easy to guess
-_MAX_EXCERPT = 100
+# Characters; shorter test names are easy to guess.
+_LEAST_NAME = 14
 
 
 def verdict_differs(facts: AttemptFacts) -> Iterator[RuleHit]:
@@ -89,7 +81,14 @@ def tampered_with_tests(facts: AttemptFacts) -> Iterator[RuleHit]:
 
 def files_disagree(facts: AttemptFacts) -> Iterator[RuleHit]:
     """A verdict rests on the patch and the reports; changed ones no longer support it."""
-    yield from _patch_difference(facts)
+    patch = facts.record.patch
+    if patch is not None:
+        try:
+            if hashlib.sha256(facts.read(patch.path)).hexdigest() != patch.sha256:
+                what = "is not the patch that was judged: its sha256 differs"
+                yield critical(patch.path, what)
+        except UnreadableRunFileError as error:
+            yield critical(patch.path, str(error))
     for stage in facts.record.stages:
         name, report = _REPORT_FILES.get(stage.name), stage.evidence.report
         if name is not None and report is not None:
@@ -127,43 +126,6 @@ def task_changed(facts: AttemptFacts) -> Iterator[RuleHit]:
         yield warning("the task", "has changed since the attempt: its digest differs")
 
 
-def already_recorded(facts: AttemptFacts) -> Iterator[RuleHit]:
-    """Repeats the harness's own findings, and the changes that it did not judge."""
-    record = facts.record
-    for dropped in record.patch.dropped if record.patch else ():
-        if not dropped.tampers:  # these have a rule of their own
-            yield info(dropped.path, f"not judged: {dropped.why}")
-    for one in record.findings:
-        # The patch is scanned again for suspicious code, by a rule of its own.
-        if one.rule != ChangeRule.SUSPICIOUS_CODE:
-            yield info(one.where, f"recorded ({one.severity.value}): {one.rule}: {one.what}")
-
-
-def _patch_difference(facts: AttemptFacts) -> Iterator[RuleHit]:
-    patch = facts.record.patch
-    if patch is None:
-        return
-    try:
-        content = facts.read(patch.path)
-    except UnreadableRunFileError as error:
-        yield critical(patch.path, str(error))
-        return
-    if hashlib.sha256(content).hexdigest() != patch.sha256:
-        yield critical(patch.path, "is not the patch that was judged: its sha256 differs")
-
-
-def _read_report(facts: AttemptFacts, name: str) -> PytestResult | str:
-    """A report of pytest, or why it cannot be read."""
-    try:
-        return PytestResult.model_validate_json(facts.read(name))
-    except UnreadableRunFileError as error:
-        return str(error)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"])) or "the whole file"
-        return f"is not a valid report: {where}: {first['msg']}"
-
-
 def _report_difference(
     facts: AttemptFacts,
     name: str,
@@ -171,9 +133,14 @@ def _report_difference(
     whole: ReportFacts | None = None,
 ) -> str | None:
     """How a report contradicts the record, by the run's ending or by its first differing test."""
-    result = _read_report(facts, name)
-    if isinstance(result, str):
-        return result
+    try:
+        result = PytestResult.model_validate_json(facts.read(name))
+    except UnreadableRunFileError as error:
+        return str(error)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the whole file"
+        return f"is not a valid report: {where}: {first['msg']}"
     if whole is not None and (result.outcome, result.complete) != (whole.outcome, whole.complete):
         return f"has the outcome {result.outcome}, but the record has {whole.outcome}"
     reported: dict[NodeId, set[CaseOutcome]] = {}
@@ -199,21 +166,18 @@ def no_controls(facts: AttemptFacts) -> Iterator[RuleHit]:
         yield warning(_FINAL_TEST_STAGE, what)
         return
     listed = set(record.expected_node_ids().fail_to_pass)
-    spared = sorted(listed - _controlled(controls))
+    # The sealed tests, and those that had to fail in a blind run in which that is evidence
+    controlled = {test.node_id for test in controls.tests if test.control is ControlKind.SEALED}
+    for run in controls.runs:
+        failing = {test.node_id for test in run.tests if test.must == "fail"}
+        controlled |= failing - set(run.dismissed)
+    spared = sorted(listed - controlled)
     if spared:
         what = (
             f"{len(spared)} of {len(listed)} fail_to_pass tests were neither sealed nor required "
             f"to fail in a blind run (controls: {controls.level.value}); the first is {spared[0]}"
         )
         yield info(_FINAL_TEST_STAGE, what)
-
-
-def weak_controls(facts: AttemptFacts) -> Iterator[RuleHit]:
-    """A weakly controlled test reveals a forged report, but not code that returns false values."""
-    controls = facts.record.controls
-    if facts.record.resolved and controls is not None:
-        for weak in controls.weakly_controlled:
-            yield info(f"{weak.file}::{weak.function}", f"weakly controlled: {weak.reason}")
 
 
 def controls_disagree(facts: AttemptFacts) -> Iterator[RuleHit]:
@@ -228,33 +192,11 @@ def controls_disagree(facts: AttemptFacts) -> Iterator[RuleHit]:
         yield critical(_RECORD, what)
     for run in controls.runs:
         name = f"control-{run.half}.json"
-        # Ids with brackets differ in each run.
+        # Ids with brackets differ in each run: their values are made up anew.
         known = [test for test in run.tests if "[" not in test.node_id and test.outcome is not None]
         why = _report_difference(facts, name, ((test.node_id, test.outcome) for test in known))
         if why is not None:
             yield critical(name, why)
-
-
-def _controlled(controls: Controls) -> set[NodeId]:
-    """The sealed tests, and those that had to fail in a blind run in which that is evidence."""
-    sealed = {test.node_id for test in controls.tests if test.control is ControlKind.SEALED}
-    return sealed | {
-        test.node_id
-        for run in controls.runs
-        for test in run.tests
-        if test.must == "fail" and test.node_id not in run.dismissed
-    }
-
-
-def equals_solution(facts: AttemptFacts) -> Iterator[RuleHit]:
-    """The exact reference fix was memorised or leaked, or is the obvious one."""
-    task = facts.task
-    if task is None or facts.record.agent == _ORACLE or not task.solution:
-        return
-    ours, theirs = _changed_lines(task.solution), _changed_lines(facts.patch)
-    if facts.patch_text == task.task.answer_key.solution_patch or (ours and ours == theirs):
-        what = f"changes the same {len(ours)} lines as solution.patch: memorised, leaked or obvious"
-        yield info("patch.diff", what)
 
 
 def hidden_tests_in_patch(facts: AttemptFacts) -> Iterator[RuleHit]:
@@ -274,30 +216,3 @@ def hidden_tests_in_patch(facts: AttemptFacts) -> Iterator[RuleHit]:
         named = sorted(names & set(re.findall(r"\w+", added)))
         if named:
             yield warning(file.path, f"names hidden tests: {', '.join(named)}")
-
-
-def fetched_upstream(facts: AttemptFacts) -> Iterator[RuleHit]:
-    """An agent that uses a network, or tries to, may have looked for the fix."""
-    reported_commands: set[str] = set()
-    for number, line in enumerate(facts.log.splitlines(), start=1):
-        found = _FETCH_COMMANDS.search(line[:10_000])
-        if found and found.group() not in reported_commands:
-            reported_commands.add(found.group())
-            excerpt = line[max(found.start() - 20, 0) :][:_MAX_EXCERPT]
-            yield info(f"stages/agent_run.log:{number}", f"mentions: {excerpt}")
-
-
-def suspicious(facts: AttemptFacts) -> Iterator[RuleHit]:
-    """Code that cheats often need is where to look first; it does not prove anything."""
-    for file in facts.patch:
-        before = facts.before(file.path)
-        after = None if file.removed else apply_patch(before, file)
-        if after is None:  # the base is not known: only what is added
-            before = None
-            after = "".join(f"{line}\n" for _, line in file.added()).encode()
-        for finding in suspicious_code(file.path, before, after):
-            yield RuleHit(finding.severity, finding.where, finding.what)
-
-
-def _changed_lines(patch: tuple[FilePatch, ...]) -> frozenset[tuple[str, str]]:
-    return frozenset((file.path, line) for file in patch for line in file.changed())

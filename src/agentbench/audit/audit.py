@@ -9,41 +9,32 @@ from typing import Final
 from pydantic import ValidationError
 
 from agentbench.attempt.record import AttemptRecord
-from agentbench.audit import attempt_rules, hidden_test_rules, leak_rules, rule, setup_rules
+from agentbench.audit import attempt_rules, rule, task_rules
 from agentbench.audit.run_facts import AttemptFacts, RunFolder, UnreadableRunFileError, read_attempt
 from agentbench.audit.task_facts import TaskFacts, read_task_facts
 from agentbench.errors import InputError
-from agentbench.integrity.finding_rules import ChangeRule
 from agentbench.runs.store.configuration import RunEnding
 from agentbench.scoring.evidence import Finding, Severity
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
-from agentbench.tasks.task import Task
 
 _ATTEMPTS_FILE = "attempts.jsonl"
 WEAK_CONTROL: Final = "weak-control"
-"""The rule that tells how well the tests of a task can be controlled."""
+"""The rule about how well control runs can check the tests of a task."""
 TASK_RULES: rule.Rules[TaskFacts] = {
-    "hidden-tests-in-base": leak_rules.hidden_tests_in_base,
-    "visible-tests": leak_rules.visible_tests,
-    "solution-in-instruction": leak_rules.solution_in_instruction,
-    "solution-in-base": leak_rules.solution_in_base,
-    "solution-named-in-base": leak_rules.solution_named_in_base,
-    "built-copy-in-base": leak_rules.built_copies_in_base,
-    "history-in-base": leak_rules.history_in_base,
-    "tests-in-instruction": leak_rules.tests_in_instruction,
-    "fixed-release": setup_rules.fixed_release_installed,
-    "unpinned-install": setup_rules.unpinned_installs,
-    "secret-in-environment": setup_rules.secrets_in_environment,
-    "own-network": setup_rules.own_networks_listed,
-    "few-tests": hidden_test_rules.few_tests,
-    "no-regression-tests": hidden_test_rules.no_regression_tests,
-    WEAK_CONTROL: hidden_test_rules.weakly_controlled,
-    "controls-off": hidden_test_rules.controls_off,
-    "asserts-nothing": hidden_test_rules.asserts_nothing,
-    "configuration-touched": hidden_test_rules.touches_configuration,
-    "no-solution": hidden_test_rules.no_solution,
-    "not-read": hidden_test_rules.not_read,
+    "hidden-tests-in-base": task_rules.hidden_tests_in_base,
+    "visible-tests": task_rules.visible_tests,
+    "solution-in-instruction": task_rules.solution_in_instruction,
+    "solution-in-base": task_rules.solution_in_base,
+    "built-copy-in-base": task_rules.built_copies_in_base,
+    "history-in-base": task_rules.history_in_base,
+    "tests-in-instruction": task_rules.tests_in_instruction,
+    "fixed-release": task_rules.fixed_release_installed,
+    "secret-in-environment": task_rules.secrets_in_environment,
+    "own-network": task_rules.own_networks_listed,
+    "no-regression-tests": task_rules.no_regression_tests,
+    WEAK_CONTROL: task_rules.weakly_controlled,
+    "not-read": task_rules.not_read,
 }
 """The rules for a task."""
 ATTEMPT_RULES: rule.Rules[AttemptFacts] = {
@@ -55,14 +46,9 @@ ATTEMPT_RULES: rule.Rules[AttemptFacts] = {
     "files-disagree": attempt_rules.files_disagree,
     "controls-disagree": attempt_rules.controls_disagree,
     "no-controls": attempt_rules.no_controls,
-    "weakly-controlled": attempt_rules.weak_controls,
     "sandbox-lacks": attempt_rules.sandbox_lacks,
     "task-changed": attempt_rules.task_changed,
-    "equals-solution": attempt_rules.equals_solution,
     "hidden-tests-in-patch": attempt_rules.hidden_tests_in_patch,
-    "fetched-upstream": attempt_rules.fetched_upstream,
-    ChangeRule.SUSPICIOUS_CODE: attempt_rules.suspicious,
-    "recorded": attempt_rules.already_recorded,
 }
 """The rules for an attempt."""
 FurtherFindings = Callable[[AttemptFacts], tuple[Finding, ...]]
@@ -93,27 +79,22 @@ def records_disagree(facts: RunAuditFacts) -> Iterator[rule.RuleHit]:
     stored: dict[str, list[AttemptRecord]] = {}
     for name in run.record_files():
         attempt_folder = name.removesuffix("/record.json").partition(".rescored-")[0]
-        record_or_fault = _record_in(run, name)
-        if isinstance(record_or_fault, str):
-            yield rule.critical(name, record_or_fault)
+        try:
+            record = AttemptRecord.model_validate_json(run.read(name))
+        except UnreadableRunFileError as error:
+            yield rule.critical(name, str(error))
             continue
-        stored.setdefault(attempt_folder, []).append(record_or_fault)
-        if record_or_fault not in listed.get(attempt_folder, []):
+        except ValidationError:
+            yield rule.critical(name, "is not a valid record")
+            continue
+        stored.setdefault(attempt_folder, []).append(record)
+        if record not in listed.get(attempt_folder, []):
             yield rule.critical(name, f"has no equal line in {_ATTEMPTS_FILE}")
     for attempt_folder, records in listed.items():
         if any(record not in stored.get(attempt_folder, []) for record in records):
             yield rule.critical(
                 attempt_folder, f"a line of {_ATTEMPTS_FILE} has no equal record.json"
             )
-
-
-def _record_in(run: RunFolder, name: str) -> AttemptRecord | str:
-    try:
-        return AttemptRecord.model_validate_json(run.read(name))
-    except UnreadableRunFileError as error:
-        return str(error)
-    except ValidationError:
-        return "is not a valid record"
 
 
 def record_of_another_run(facts: RunAuditFacts) -> Iterator[rule.RuleHit]:
@@ -139,6 +120,7 @@ def attempts_missing(facts: RunAuditFacts) -> Iterator[rule.RuleHit]:
     missing = [
         f"{entry.id} {number}"
         for entry in configuration.tasks
+        # An edited run.json may claim a billion attempts.
         for number in entry.numbers(min(configuration.attempts, 10_000))
         if (entry.id, number) not in recorded
     ]
@@ -159,7 +141,7 @@ def tasks_not_here(facts: RunAuditFacts) -> Iterator[rule.RuleHit]:
 
 def audit_task(facts: TaskFacts) -> rule.AuditResult:
     """Apply every rule to a task."""
-    controlled = hidden_test_rules.controlled_functions(facts)
+    controlled = task_rules.controlled_functions(facts)
     sure = sum(why is None for why in controlled.values())
     return rule.AuditResult(
         subject=rule.AuditSubject.TASK,
@@ -198,21 +180,15 @@ def audit_run(
     for record in sorted(run.latest, key=lambda one: (one.task_id, one.attempt)):
         if is_selected(record.task_id, glob):
             facts = read_attempt(run, record, tasks.get(record.task_id))
-            yield _audit_attempt(record, facts, further(facts) if further is not None else ())
-
-
-def _audit_attempt(
-    record: AttemptRecord, facts: AttemptFacts, further: tuple[Finding, ...]
-) -> rule.AuditResult:
-    findings = (*rule.apply_rules(ATTEMPT_RULES, facts), *further)
-    verdict = "resolved" if record.resolved else record.failure_reason or "not resolved"
-    verdict = "quarantined" if record.quarantined else verdict
-    return rule.AuditResult(
-        subject=rule.AuditSubject.ATTEMPT,
-        name=f"{record.task_id} {record.attempt}",
-        note=str(verdict),
-        findings=rule.by_severity(findings),
-    )
+            findings = rule.apply_rules(ATTEMPT_RULES, facts)
+            findings += further(facts) if further is not None else ()
+            verdict = "resolved" if record.resolved else record.failure_reason or "not resolved"
+            yield rule.AuditResult(
+                subject=rule.AuditSubject.ATTEMPT,
+                name=f"{record.task_id} {record.attempt}",
+                note="quarantined" if record.quarantined else str(verdict),
+                findings=rule.by_severity(findings),
+            )
 
 
 def _task_facts_of(
@@ -224,21 +200,18 @@ def _task_facts_of(
     for entry in run.configuration.tasks:
         if not is_selected(entry.id, glob):
             continue
+        folder = Path(entry.folder)
         try:
-            found[entry.id] = read_task_facts(_load_task_at(Path(entry.folder), mirrors), mirrors)
+            # Of a folder without a task, nothing is read: run.json may name any path.
+            if not (folder.is_absolute() and (folder / "task.toml").is_file()):
+                missing[entry.id] = f"{folder}: is not a task's folder"
+                continue
+            found[entry.id] = read_task_facts(load_task(folder, mirrors=mirrors), mirrors)
         except InputError as error:
             missing[entry.id] = error.faults[0]
+        except (OSError, ValueError) as error:  # a name too long, or one with a NUL
+            missing[entry.id] = f"the task's folder cannot be read: {error}"
     return found, missing
-
-
-def _load_task_at(folder: Path, mirrors: Mirrors) -> Task:
-    """The task in a folder; nothing is read of a folder without a task."""
-    try:
-        if folder.is_absolute() and (folder / "task.toml").is_file():
-            return load_task(folder, mirrors=mirrors)
-    except (OSError, ValueError) as error:  # a name too long, or one with a NUL
-        raise InputError(f"the task's folder cannot be read: {error}") from None
-    raise InputError(f"{folder}: is not a task's folder")
 
 
 def is_selected(task_id: str, glob: str | None) -> bool:

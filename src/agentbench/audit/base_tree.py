@@ -18,7 +18,7 @@ from agentbench.tasks.project_files import parse_ini, parse_python, parse_toml
 _LARGEST_FILE = 2 * 1024 * 1024
 _LARGEST_TREE = 128 * 1024 * 1024  # of contents; the rest of a larger one is not read
 _BATCH_BYTES = 16 * 1024 * 1024  # bytes that are requested from git at a time
-_LONGEST_LINE = 500  # configparser's time grows with the square of it
+_LONGEST_LINE = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,6 @@ class BaseTree:
         return content.decode("utf-8", "replace")
 
     def texts(self) -> Iterator[tuple[PurePosixPath, str]]:
-        """All files that are text."""
         for path in self.contents:
             text = self.text(path.as_posix())
             if text is not None:
@@ -72,7 +71,8 @@ def read_base(mirror: Mirror) -> BaseTree:
     for entry in listing.split(b"\0")[:-1]:
         head, _, name = entry.partition(b"\t")
         mode, _, blob, size = head.split()
-        if not mode.startswith(b"100"):  # a symlink or a submodule
+        # A symlink or a submodule.
+        if not mode.startswith(b"100"):
             continue
         path = PurePosixPath(os.fsdecode(name))
         blobs[path] = blob.decode()
@@ -120,20 +120,17 @@ def _git_output(mirror: Mirror, *arguments: str, stdin: Path | None = None) -> b
 def project_names(base: BaseTree) -> frozenset[str]:
     """The names that a base tree's own configuration gives it, normalised."""
     pyproject = parse_toml(base.text("pyproject.toml"))
+    # The time of configparser grows with the square of a line's length: a hostile setup.cfg
+    # took hours.
     lines = (base.text("setup.cfg") or "").splitlines()
     setup_cfg = parse_ini("\n".join(line for line in lines if len(line) <= _LONGEST_LINE))
     names = {
         text_in(table_in(pyproject, "project"), "name"),
         text_in(table_in(pyproject, "tool", "poetry"), "name"),
         setup_cfg.get("metadata", "name", fallback=""),
-        *_names_in_setup_py(parse_python(base.text("setup.py"))),
     }
+    for node in ast.walk(parse_python(base.text("setup.py"))):
+        for keyword in node.keywords if isinstance(node, ast.Call) else ():
+            if keyword.arg == "name" and isinstance(keyword.value, ast.Constant):
+                names.add(str(keyword.value.value))
     return frozenset(canonicalize_name(name) for name in names if name)
-
-
-def _names_in_setup_py(module: ast.Module) -> Iterator[str]:
-    for node in ast.walk(module):
-        if isinstance(node, ast.Call):
-            for keyword in node.keywords:
-                if keyword.arg == "name" and isinstance(keyword.value, ast.Constant):
-                    yield str(keyword.value.value)

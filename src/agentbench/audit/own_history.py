@@ -31,7 +31,8 @@ def histories_with_answers(
     """
     for folder in sorted(repo.rglob(".git")):
         if not folder.is_dir():
-            continue  # a file that names a folder elsewhere
+            # A file that names a folder elsewhere.
+            continue
         found = next(_answers_in(folder, base, answers, solution), None)
         if found is not None:
             yield folder.relative_to(repo.parent), found

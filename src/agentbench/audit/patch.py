@@ -144,7 +144,6 @@ def _unquoted(name: bytes) -> bytes:
     plain = {b"n": b"\n", b"t": b"\t", b"r": b"\r"}
 
     def meant(found: re.Match[bytes]) -> bytes:
-        """The byte of an escape."""
         code = found.group(1)
         return bytes([int(code, 8) & 255]) if code.isdigit() else plain.get(code, code)
 

@@ -8,7 +8,8 @@ from typing import NamedTuple, TypeVar
 
 from agentbench.scoring.evidence import Finding, Severity
 
-_MAX_FINDINGS = 20  # findings of one rule about one subject; a broken one may have thousands
+# Findings of one rule about one subject; a broken one may have thousands.
+_MAX_FINDINGS = 20
 
 Facts = TypeVar("Facts")
 
@@ -50,8 +51,17 @@ class AuditResult:
 
 def apply_rules(rules: Rules[Facts], facts: Facts) -> tuple[Finding, ...]:
     """Apply all rules to some facts; the most severe findings come first."""
-    hits = {name: list(rule(facts)) for name, rule in rules.items()}
-    findings = [finding for name, own in hits.items() for finding in _bounded(name, own)]
+    findings: list[Finding] = []
+    for name, rule in rules.items():
+        hits = sorted(rule(facts), key=lambda hit: -weight(hit.severity))
+        if len(hits) > _MAX_FINDINGS:
+            severity, where, _ = hits[_MAX_FINDINGS]
+            more = f"{len(hits) - _MAX_FINDINGS} more of this rule"
+            hits[_MAX_FINDINGS:] = [RuleHit(severity, where, more)]
+        findings += (
+            Finding(rule=name, severity=hit.severity, where=hit.where, what=hit.what)
+            for hit in hits
+        )
     return by_severity(findings)
 
 
@@ -63,16 +73,3 @@ def by_severity(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 def weight(severity: Severity) -> int:
     """0 for info, 2 for critical."""
     return list(Severity).index(severity)
-
-
-def _bounded(rule: str, hits: list[RuleHit]) -> list[Finding]:
-    hits.sort(key=lambda one: -weight(one.severity))
-    findings = [
-        Finding(rule=rule, severity=one.severity, where=one.where, what=one.what)
-        for one in hits[:_MAX_FINDINGS]
-    ]
-    if len(hits) > _MAX_FINDINGS:
-        first = hits[_MAX_FINDINGS]
-        more = f"{len(hits) - _MAX_FINDINGS} more of this rule"
-        findings.append(Finding(rule=rule, severity=first.severity, where=first.where, what=more))
-    return findings

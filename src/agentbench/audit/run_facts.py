@@ -4,7 +4,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.audit.patch import FilePatch, parse_patch
@@ -21,7 +21,6 @@ _FILE_BYTES = 512 * 1024 * 1024
 _CHUNK = 1024 * 1024
 _RUN_FILE, _ATTEMPTS_FILE = "run.json", "attempts.jsonl"
 _PATCH_BYTES = 256 * 1024 * 1024
-_LOG_BYTES = 16 * 1024 * 1024  # a stage's log is capped at 10 MiB
 
 
 class UnreadableRunFileError(ValueError):
@@ -82,6 +81,7 @@ def open_run(folder: Path) -> RunFolder:
     Raises:
         InputError: it is not a run, run.json is damaged, or it is of a newer agentbench.
     """
+    # A run may come from anybody: a pipe would block the reader, and a device fill its memory.
     for name in (_RUN_FILE, _ATTEMPTS_FILE):
         _refuse_irregular(folder / name, must_be=name == _RUN_FILE)
     store = RunStore.open(folder)
@@ -154,11 +154,6 @@ class AttemptFacts:
     patch: tuple[FilePatch, ...]  # as it was judged
     raw_patch: tuple[FilePatch, ...]  # with what was dropped
     patch_text: bytes
-    log: str  # of the agent's stage
-
-    def before(self, path: str) -> bytes | None:
-        """The base's content of a file, as far as it is known."""
-        return self.task.base.contents.get(PurePosixPath(path)) if self.task else None
 
 
 def read_attempt(run: RunFolder, record: AttemptRecord, task: TaskFacts | None) -> AttemptFacts:
@@ -166,7 +161,6 @@ def read_attempt(run: RunFolder, record: AttemptRecord, task: TaskFacts | None) 
     attempt_folder = run.attempt_folder_of(record)
 
     def optional(name: str, limit: int) -> bytes:
-        """The content of a file; empty if it cannot be read."""
         try:
             return run.read(f"{attempt_folder}/{name}", limit=limit)
         except UnreadableRunFileError:
@@ -183,5 +177,4 @@ def read_attempt(run: RunFolder, record: AttemptRecord, task: TaskFacts | None) 
         patch=patch,
         raw_patch=parse_patch(raw) or patch,
         patch_text=text,
-        log=optional("stages/agent_run.log", _LOG_BYTES).decode("utf-8", "replace"),
     )

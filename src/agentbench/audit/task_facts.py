@@ -203,10 +203,8 @@ class TaskFacts:
     """Each `.git` among its files that holds an answer, and the path of that answer."""
 
     def solution_fingerprints(self) -> LeakFingerprints:
-        """The fingerprints of the fix: lines with those around them, if no changed file had them.
-
-        A fix is often one short line, which only its surroundings make distinctive.
-        """
+        """The fingerprints of the fix, with lines around it, that no changed file had before."""
+        # A fix is often one short line, which only the lines around it make distinctive.
         sides = [side for file in self.solution for side in file.sides()]
         known = [
             *("\n".join(before) for before, _ in sides),
@@ -220,7 +218,12 @@ def read_task_facts(task: Task, mirrors: Mirrors) -> TaskFacts:
     key = task.answer_key
     base, hidden, fixed, unread = _read_from_mirror(task, mirrors)
     deciding = deciding_test_files(task, base, hidden)
-    fingerprints, names = _fingerprints_of_hidden(deciding, base)
+    hidden_files = [file for file in deciding if file.hidden]
+    blocks = (blocks_of(enumerate(file.source.splitlines())) for file in hidden_files)
+    fingerprints = fingerprints_of(block for found in blocks for block in found)
+    names = {name.rpartition("::")[2] for file in hidden_files for name, _ in file.deciding}
+    for _, text in base.texts():
+        names.difference_update(re.findall(r"\btest\w*", text))
     solution, files = parse_patch(key.solution_patch), task.source.files
     histories = (
         () if files is None else histories_with_answers(files, base, {**hidden, **fixed}, solution)
@@ -232,23 +235,11 @@ def read_task_facts(task: Task, mirrors: Mirrors) -> TaskFacts:
         fixed=fixed,
         solution=solution,
         deciding_files=deciding,
-        hidden_fingerprints=fingerprints,
-        hidden_names=names,
+        hidden_fingerprints=without(fingerprints, (text for _, text in base.texts())),
+        hidden_names=frozenset(names),
         unread=unread,
         own_histories=tuple(histories),
     )
-
-
-def _fingerprints_of_hidden(
-    deciding: tuple[DecidingTestFile, ...], base: BaseTree
-) -> tuple[LeakFingerprints, frozenset[str]]:
-    hidden = [file for file in deciding if file.hidden]
-    blocks = (blocks_of(enumerate(file.source.splitlines())) for file in hidden)
-    fingerprints = fingerprints_of(block for found in blocks for block in found)
-    names = {name.rpartition("::")[2] for file in hidden for name, _ in file.deciding}
-    for _, text in base.texts():
-        names.difference_update(re.findall(r"\btest\w*", text))
-    return without(fingerprints, (text for _, text in base.texts())), frozenset(names)
 
 
 def _read_from_mirror(

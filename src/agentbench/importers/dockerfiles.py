@@ -12,7 +12,8 @@ from agentbench.tasks.users import AGENT_USER, ROOT_USER, UserName
 FindImage = Callable[[str], ImageSettings | None]
 """Finds the settings of an image by its name; None: they are unknown."""
 
-_OUR_USER = "1000:1000"  # of base images
+# Of base images.
+_OUR_USER = "1000:1000"
 _LINE_CONTINUATION = re.compile(r"\\[ \t]*\r?\n")
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _INSTRUCTION = re.compile(r"^\s*(FROM|WORKDIR|USER)\s+(.+?)\s*$", re.IGNORECASE)

@@ -21,7 +21,6 @@ from agentbench.tasks.task_file import RepoTable, TaskFile, is_task_id
 from agentbench.tasks.version_settings import version_settings
 from agentbench.tasks.writing import NewTask, write_task
 from agentbench.validation import task_validation
-from agentbench.validation.environment.proposals import Proposal
 from agentbench.validation.environment.trials import EnvironmentFinder, RepositoryChange
 from agentbench.validation.task_proof import FollowRun
 
@@ -30,9 +29,11 @@ _LONGEST_NAME = 80
 _TRAILER = re.compile(r"^[A-Z][A-Za-z-]+(-by|-to|-on)?: .*[@<].*$|^(Change-Id|PiperOrigin-RevId): ")
 _NUMBER = re.compile(r"\s*\(#\d+\)\s*$")
 _LONGEST_TITLE = 200
-_MIN_LINE = 12  # characters; messages often contain shorter lines of a patch, such as `else:`
+# Characters; messages often contain shorter lines of a patch, such as `else:`
+_MIN_LINE = 12
 MINING_LOG = "mined.jsonl"
-_BATCH = 8  # candidates that are validated together; an interruption loses one batch
+# Candidates that are validated together; an interruption loses one batch.
+_BATCH = 8
 _CANDIDATES = ".candidates"
 
 
@@ -90,7 +91,8 @@ def write_fix_task(
         )
         found = origin.environments.of(change)
         repo, folders = RepoTable(url=origin.url, commit=fix.base), {}
-        if origin.as_files:  # without a history, git knows no version
+        if origin.as_files:
+            # Without a history, git knows no version.
             repo, folders = RepoTable(path="repo"), {"repo": files}
             env = {**version_settings(mirror), **found.environment.env}
             found = replace(found, environment=found.environment.model_copy(update={"env": env}))
@@ -98,7 +100,24 @@ def write_fix_task(
             paths = tuple(str(path) for path in fix.tests)
             found = replace(found, tests=found.tests.model_copy(update={"paths": paths}))
         task_id = destination.task_id or task_id_of(origin.url, fix)
-        new = replace(_new_task(fix, found, task_id, repo), folders=folders)
+        table = TaskFile(
+            schema_version=1,
+            id=task_id,
+            title=title_of(fix),
+            tags=("mined",),
+            repo=repo,
+            environment=found.environment,
+            setup=found.setup,
+            tests=found.tests,
+        )
+        new = NewTask(
+            id=task_id,
+            table=table,
+            instruction=instruction_of(fix),
+            tests_patch=fix.tests_patch,
+            solution_patch=fix.solution_patch,
+            folders=folders,
+        )
         return write_task(new, destination.parent, replace=destination.replace)
 
 
@@ -107,26 +126,6 @@ def task_id_of(url: str, fix: FixCommit) -> TaskId:
     name = url.rstrip("/").removesuffix(".git").rpartition("/")[2].rpartition(":")[2].lower()
     plain = re.sub(r"[^a-z0-9._-]+", "-", name).strip("-._")[:_LONGEST_NAME] or "repository"
     return TaskId(f"{plain}-{fix.commit.hash[:_DIGITS]}")
-
-
-def _new_task(fix: FixCommit, found: Proposal, task_id: TaskId, repo: RepoTable) -> NewTask:
-    table = TaskFile(
-        schema_version=1,
-        id=task_id,
-        title=title_of(fix),
-        tags=("mined",),
-        repo=repo,
-        environment=found.environment,
-        setup=found.setup,
-        tests=found.tests,
-    )
-    return NewTask(
-        id=task_id,
-        table=table,
-        instruction=instruction_of(fix),
-        tests_patch=fix.tests_patch,
-        solution_patch=fix.solution_patch,
-    )
 
 
 def title_of(fix: FixCommit) -> str:
@@ -196,7 +195,20 @@ class MiningLog:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._path = folder / MINING_LOG
-        self.entries = {entry.commit: entry for entry in self._read()}
+        self.entries: dict[str, MinedCommit] = {}
+        content = self._path.read_bytes() if self._path.exists() else b""
+        for number, line in enumerate(content.splitlines(), 1):
+            try:
+                entry = MinedCommit.model_validate_json(line)
+            except ValidationError as error:
+                if not line.endswith(b"}"):
+                    # The last line of a killed process.
+                    continue
+                raise InputError(
+                    f"{self._path}:{number}: is not a line of `tasks mine` ({error.error_count()} "
+                    "faults); remove the file to start again"
+                ) from None
+            self.entries[entry.commit] = entry
 
     def is_settled(self, commit: str) -> bool:
         """Whether the result of a commit is final."""
@@ -204,24 +216,9 @@ class MiningLog:
         return known is not None and known.fate is not CandidateOutcome.UNDECIDED
 
     def add(self, entry: MinedCommit) -> None:
-        """Record the result for a commit."""
         self.entries[entry.commit] = entry
         with self._path.open("a", encoding="utf-8") as file:
             file.write(f"{entry.model_dump_json()}\n")
-
-    def _read(self) -> Iterator[MinedCommit]:
-        if not self._path.exists():
-            return
-        for number, line in enumerate(self._path.read_bytes().splitlines(), 1):
-            try:
-                yield MinedCommit.model_validate_json(line)
-            except ValidationError as error:
-                if not line.endswith(b"}"):
-                    continue  # the last line of a killed process
-                raise InputError(
-                    f"{self._path}:{number}: is not a line of `tasks mine` ({error.error_count()} "
-                    "faults); remove the file to start again"
-                ) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,7 +258,6 @@ class _Miner:
         self._seen: list[str] = []
 
     def run(self) -> list[MinedCommit]:
-        """Try all candidates; yields the results."""
         settings = self._settings
         fixes = islice(self._fixes(), settings.limit)
         while batch := list(islice(fixes, _BATCH)):
@@ -280,7 +276,12 @@ class _Miner:
                     tuple(candidates), settings.gate, self._follow
                 )
                 for proven in found:
-                    self._settle(candidates[proven.folder], proven)
+                    commit, outcome = candidates[proven.folder].commit, candidate_outcome(proven)
+                    if outcome is CandidateOutcome.KEPT:
+                        proven.folder.rename(settings.out / proven.task_id)
+                        self._note(commit, outcome, (), task=proven.task_id)
+                    else:
+                        self._note(commit, outcome, proven.reasons)
         return [self._ledger.entries[commit] for commit in self._seen]
 
     def _fixes(self) -> Iterator[FixCommit]:
@@ -296,14 +297,6 @@ class _Miner:
                 yield found
             else:
                 self._note(commit, CandidateOutcome.REJECTED, [found], candidate=False)
-
-    def _settle(self, fix: FixCommit, proven: task_validation.ValidationResult) -> None:
-        outcome = candidate_outcome(proven)
-        if outcome is CandidateOutcome.KEPT:
-            proven.folder.rename(self._settings.out / proven.task_id)
-            self._note(fix.commit, outcome, (), task=proven.task_id)
-        else:
-            self._note(fix.commit, outcome, proven.reasons)
 
     def _note(
         self,

@@ -150,16 +150,28 @@ class TaskImages:
             loaded = load_task(folder, mirrors=self._mirrors)
             task = with_image(loaded, self._provider, self._mirrors)
         except (InputError, GitCloneError):
-            return None  # validation names its faults
+            # Validation names its faults.
+            return None
         except UnavailableError as error:
             return one_line(str(error), limit=_MAX_REASON)
-        key = _image_key(task)
+        environment = task.environment
+        key = f"{environment.image} {task.workdir}"
+        if environment.dockerfile is not None:
+            # Equal Dockerfiles give equal images only if they copy no other file.
+            others = [path.name for path in environment.dockerfile.parent.iterdir()]
+            alone = others == [environment.dockerfile.name]
+            text = environment.dockerfile.read_text("utf-8", "replace")
+            key = f"{text if alone else task.folder} {task.workdir}"
         if key not in self._task_images:
             self._task_images[key] = self._get(task)
         return self._task_images[key]
 
     def _get(self, task: Task) -> str | None:
-        for name in _base_images(task):
+        environment = task.environment
+        names = [] if environment.image is None else [environment.image]
+        if environment.dockerfile is not None:
+            names = _FROM.findall(environment.dockerfile.read_text("utf-8", "replace"))
+        for name in names:
             # A name without a slash or a colon may be a stage of the Dockerfile.
             is_image = "/" in name or ":" in name
             is_base = python_of_base_image(name) is not None
@@ -186,20 +198,3 @@ def _registry_of(image: str) -> str:
     first, slash, _ = image.partition("/")
     is_host = slash and ("." in first or ":" in first or first == "localhost")
     return first if is_host else "docker.io"
-
-
-def _base_images(task: Task) -> list[str]:
-    environment = task.environment
-    if environment.dockerfile is not None:
-        return _FROM.findall(environment.dockerfile.read_text("utf-8", "replace"))
-    return [] if environment.image is None else [environment.image]
-
-
-def _image_key(task: Task) -> str:
-    environment = task.environment
-    if environment.dockerfile is None:
-        return f"{environment.image} {task.workdir}"
-    others = sorted(path.name for path in environment.dockerfile.parent.iterdir())
-    alone = others == [environment.dockerfile.name]
-    text = environment.dockerfile.read_text("utf-8", "replace") if alone else str(task.folder)
-    return f"{text} {task.workdir}"

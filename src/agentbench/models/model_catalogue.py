@@ -131,7 +131,6 @@ class ContextWindow(Schema):
 
     @property
     def max_request_tokens(self) -> int:
-        """The tokens for the request."""
         return self.window - self.output
 
 

@@ -47,7 +47,8 @@ _KIND_BY_STATUS = {
     504: ModelErrorKind.TIMEOUT,
     529: ModelErrorKind.OVERLOADED,
 }
-_SERVER_ERRORS_FROM = 500  # and above: its text says little about the request
+# And above: its text says little about the request.
+_SERVER_ERRORS_FROM = 500
 _DECIDED_BY_STATUS = frozenset({401, 408, 503, 504, 529})
 
 

@@ -45,7 +45,6 @@ class EndpointTransport(httpx2.BaseTransport):
         )
 
     def close(self) -> None:
-        """Close the connections."""
         self._inner.close()
 
 
@@ -67,7 +66,6 @@ class _BoundedStream(httpx2.SyncByteStream):
             yield chunk
 
     def close(self) -> None:
-        """Close the connection."""
         self.inner.close()
 
 
@@ -122,7 +120,8 @@ def _library_errors(library: ModuleType, otherwise: ModelErrorKind) -> Iterator[
         raise _connection_error(ModelErrorKind.TIMEOUT, error) from error
     except (library.APIConnectionError, httpx2.TransportError, httpx2.StreamError) as error:
         raise _connection_error(otherwise, error) from error
-    except library.APIError as error:  # from an event of a stream
+    # From an event of a stream.
+    except library.APIError as error:
         raise unanswered_error(200, error.body, error.message, {}) from error
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         # No JSON, or of another shape.

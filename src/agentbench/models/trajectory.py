@@ -6,7 +6,7 @@ A client sends the whole conversation with each request: messages after the mode
 new. If there is none, as after a shortened context, only unseen messages are new.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
@@ -171,7 +171,6 @@ class _StepDraft:
         return call_count > sum(known.call_id == result.call_id for known in self.results)
 
     def step(self, number: int) -> Step:
-        """The finished step."""
         is_agent = self.turn.speaker is Role.AGENT
         calls = tuple(
             ToolCall(tool_call_id=c.id, function_name=c.name, arguments=dict(c.arguments))
@@ -207,7 +206,11 @@ class _TrajectoryBuilder:
         """Add the new turns of an exchange."""
         turns = request_messages(exchange)
         goes_on = any(turn.speaker is Role.AGENT for turn in turns)
-        for turn in _new_messages(turns):
+        # The turns after the model's last one, and the system's turns, which are always first
+        spoken = [number for number, turn in enumerate(turns) if turn.speaker is Role.AGENT]
+        start = spoken[-1] + 1 if spoken else 0
+        system = [turn for turn in turns[:start] if turn.speaker is Role.SYSTEM]
+        for turn in (*system, *turns[start:]):
             self._add_message(turn, exchange, goes_on=goes_on)
         if exchange.error is None:
             self._add(answer_message(exchange), exchange)
@@ -226,7 +229,8 @@ class _TrajectoryBuilder:
             if draft is not None:
                 draft.results.append(result)
         message_key = (turn.speaker, turn.text)
-        may_recur = goes_on and turn.speaker is Role.USER  # a user may say "go on" twice
+        # A user may say "go on" twice.
+        may_recur = goes_on and turn.speaker is Role.USER
         known = self._since_answer if may_recur else self._known_messages
         if turn.text and message_key not in known:
             self._known_messages.add(message_key)
@@ -245,11 +249,3 @@ class _TrajectoryBuilder:
 
     def _add(self, turn: Message, exchange: LoggedExchange) -> None:
         self.drafts.append(_StepDraft(turn=turn, time=exchange.time.isoformat()))
-
-
-def _new_messages(turns: Sequence[Message]) -> Sequence[Message]:
-    """The turns after the model's last one, and the system's turns, which are always first."""
-    spoken = [number for number, turn in enumerate(turns) if turn.speaker is Role.AGENT]
-    start = spoken[-1] + 1 if spoken else 0
-    system = [turn for turn in turns[:start] if turn.speaker is Role.SYSTEM]
-    return [*system, *turns[start:]]

@@ -122,19 +122,17 @@ def _faults(file: Path, folder: Path, seen: set[Path]) -> Iterator[str]:
         if key not in _KEYS and not str(key).startswith("x-"):
             yield f"{file}: {key}: is not supported; give services, networks and volumes only"
     for name, service in _services(document).items():
-        for key, path in _named_files(service):
+        # Compose reads these files wherever they are on this machine.
+        named: list[tuple[str, str]] = []
+        for key, subkey in (("env_file", "path"), ("label_file", "path"), ("extends", "file")):
+            value = service.get(key)
+            for entry in value if isinstance(value, list) else [value]:
+                text = entry.get(subkey) if isinstance(entry, dict) else entry
+                if text is not None and not (key == "extends" and isinstance(entry, str)):
+                    named.append((key, str(text)))
+        for key, path in named:
             found = (file.parent / path).resolve()
             if "$" in path or not found.is_relative_to(folder):
                 yield f"{file}: services.{name}.{key}: {path} is not a path below {folder}"
             elif key == "extends" and found not in seen:
                 yield from _faults(found, folder, seen)
-
-
-def _named_files(service: _Table) -> Iterator[tuple[str, str]]:
-    """The files that Compose reads for a service, each with its key."""
-    for key, name in (("env_file", "path"), ("label_file", "path"), ("extends", "file")):
-        value = service.get(key)
-        for entry in value if isinstance(value, list) else [value]:
-            path = entry.get(name) if isinstance(entry, dict) else entry
-            if path is not None and not (key == "extends" and isinstance(entry, str)):
-                yield key, str(path)

@@ -128,7 +128,8 @@ def _document(path: Path, label: str) -> Iterator[DatasetRow | Rejection]:
         yield value
         return
     if isinstance(value, dict) and not all(isinstance(each, dict) for each in value.values()):
-        value = [value]  # a single entry
+        # The file is a single entry.
+        value = [value]
     entries = value.values() if isinstance(value, dict) else value
     if not isinstance(entries, list) and not isinstance(value, dict):
         what = f"expected a list of objects, found {type(value).__name__}"
@@ -149,7 +150,8 @@ def _parquet(path: Path, label: str) -> Iterator[DatasetRow | Rejection]:
                 for entry in batch.to_pylist():
                     number += 1
                     yield _row(f"{label}: row {number}", entry)
-        except (ArrowException, OSError, UnicodeDecodeError) as error:  # depends on the damage
+        # Which of these is raised depends on the damage.
+        except (ArrowException, OSError, UnicodeDecodeError) as error:
             where = f"{label}: after row {number}" if number else label
             yield Rejection(where=where, what=f"is not Parquet: {' '.join(str(error).split())}")
 

@@ -36,20 +36,18 @@ def file_kind(path: PurePosixPath, tests: Sequence[str] = ()) -> FileKind:
         path: Its path in the repository.
         tests: Globs over whole paths that match test files; none: pytest's usual names.
     """
-    if any(fnmatchcase(str(path), glob) for glob in tests) if tests else _is_usual_test(path):
+    # A package for testing (numpy/testing/) is source; `testing/` at the top holds tests.
+    is_test = (
+        any(fnmatchcase(path.name, glob) for glob in _TEST_FILES)
+        or path.parts[:-1][:1] == ("testing",)
+        or not _TEST_FOLDERS.isdisjoint(path.parts[:-1])
+    )
+    if any(fnmatchcase(str(path), glob) for glob in tests) if tests else is_test:
         return FileKind.TEST
     folders = {part.lower() for part in path.parts[:-1]}
     if path.suffix.lower() in _PROSE or folders & _PROSE_FOLDERS:
         return FileKind.PROSE
     return FileKind.SOURCE if path.suffix in {".py", ".pyi"} else FileKind.OTHER
-
-
-def _is_usual_test(path: PurePosixPath) -> bool:
-    if any(fnmatchcase(path.name, glob) for glob in _TEST_FILES):
-        return True
-    # A package for testing (numpy/testing/) is source; `testing/` at the top holds tests.
-    folders = path.parts[:-1]
-    return folders[:1] == ("testing",) or not _TEST_FOLDERS.isdisjoint(folders)
 
 
 def has_tests(content: bytes) -> bool:
@@ -86,10 +84,34 @@ def split_fix(
     changed = git_history.changed_files(mirror, commit.base, commit.hash)
     kinds = {file.path: file_kind(file.path, tests) for file in changed}
     hidden = [path for path, kind in kinds.items() if kind is FileKind.TEST]
-    runnable = [path for path in hidden if _is_runnable_test_file(mirror, commit, path)]
+    runnable = [
+        path
+        for path in hidden
+        if path.suffix == ".py"
+        and path.name != "conftest.py"
+        and has_tests(git_history.content_at(mirror, commit.hash, path) or b"")
+    ]
     sources = [path for path, kind in kinds.items() if kind is FileKind.SOURCE]
-    if (why := _rejection_reason(mirror, commit, changed, runnable, sources)) is not None:
-        return why
+    if not changed:
+        return "it changes no file"
+    if not sources:
+        return "it changes no Python source except tests"
+    if not runnable:
+        return "it adds or changes no test"
+    odd = [str(file.path) for file in changed if not file.regular]
+    if odd:
+        return f"it changes an entry that is not a plain file: {odd[0]}"
+    for path in sources:
+        before, after = (
+            git_history.content_at(mirror, at, path) for at in (commit.base, commit.hash)
+        )
+        if before is None or after is None:
+            break
+        shapes = [_behaviour_dump(content) for content in (before, after)]
+        if None in shapes or shapes[0] != shapes[1]:
+            break
+    else:
+        return "its source differs only in comments, docstrings and layout"
     rest = [path for path in kinds if path not in set(hidden)]
     return FixCommit(
         commit=commit,
@@ -98,43 +120,6 @@ def split_fix(
         tests_patch=git_history.patch_between(mirror, commit.base, commit.hash, hidden),
         solution_patch=git_history.patch_between(mirror, commit.base, commit.hash, rest),
     )
-
-
-def _rejection_reason(
-    mirror: Mirror,
-    commit: git_history.Commit,
-    changed: Sequence[git_history.ChangedFile],
-    tests: Sequence[PurePosixPath],
-    sources: Sequence[PurePosixPath],
-) -> str | None:
-    if not changed:
-        return "it changes no file"
-    if not sources:
-        return "it changes no Python source except tests"
-    if not tests:
-        return "it adds or changes no test"
-    odd = [str(file.path) for file in changed if not file.regular]
-    if odd:
-        return f"it changes an entry that is not a plain file: {odd[0]}"
-    if not any(_changes_behaviour(mirror, commit, path) for path in sources):
-        return "its source differs only in comments, docstrings and layout"
-    return None
-
-
-def _is_runnable_test_file(mirror: Mirror, commit: git_history.Commit, path: PurePosixPath) -> bool:
-    if path.suffix != ".py" or path.name == "conftest.py":
-        return False
-    content = git_history.content_at(mirror, commit.hash, path)
-    return content is not None and has_tests(content)
-
-
-def _changes_behaviour(mirror: Mirror, commit: git_history.Commit, path: PurePosixPath) -> bool:
-    assert commit.base is not None
-    before, after = (git_history.content_at(mirror, at, path) for at in (commit.base, commit.hash))
-    if before is None or after is None:
-        return True
-    shapes = [_behaviour_dump(content) for content in (before, after)]
-    return None in shapes or shapes[0] != shapes[1]
 
 
 def _behaviour_dump(content: bytes) -> str | None:

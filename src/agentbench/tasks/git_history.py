@@ -114,10 +114,12 @@ def changed_files(mirror: Mirror, base: str, commit: str) -> tuple[ChangedFile, 
     """
     answer = mirror.git("diff-tree", "-r", "-z", "--raw", "--no-renames", base, commit)
     fields = answer.output_or(_comparison_error(commit)).split(b"\0")
-    return tuple(
-        _parse_change(meta.decode(), os.fsdecode(path))
-        for meta, path in zip(fields[::2], fields[1::2], strict=False)
-    )
+    files: list[ChangedFile] = []
+    for meta, path in zip(fields[::2], fields[1::2], strict=False):
+        modes = meta.decode().lstrip(":").split()[:2]
+        regular = {"000000", "100644", "100755"}.issuperset(modes)
+        files.append(ChangedFile(path=PurePosixPath(os.fsdecode(path)), regular=regular))
+    return tuple(files)
 
 
 def patch_between(mirror: Mirror, base: str, commit: str, paths: Sequence[PurePosixPath]) -> bytes:
@@ -145,12 +147,6 @@ def content_at(mirror: Mirror, commit: str, path: PurePosixPath) -> bytes | None
     return answer.stdout if answer.ok else None
 
 
-def _parse_change(meta: str, path: str) -> ChangedFile:
-    before, after, *_ = meta.lstrip(":").split()
-    regular = all(mode in {"000000", "100644", "100755"} for mode in (before, after))
-    return ChangedFile(path=PurePosixPath(path), regular=regular)
-
-
 def _parse_commits(log: bytes) -> Iterator[Commit]:
     fields = log.decode("utf-8", "replace").split("\0")
     for at in range(0, len(fields) - 3, 4):
@@ -176,7 +172,8 @@ def apply_patch_to_commit(patch: bytes, mirror: Mirror) -> PatchedFiles:
     return _patched_files(patch, mirror) if patch.strip() else {}
 
 
-@lru_cache(maxsize=64)  # the attempts at a task use the same patches
+# The attempts at a task use the same patches.
+@lru_cache(maxsize=64)
 def _patched_files(patch: bytes, mirror: Mirror) -> PatchedFiles:
     commit = mirror.commit
     with scratch_index(mirror) as (folder, env):
@@ -186,26 +183,39 @@ def _patched_files(patch: bytes, mirror: Mirror) -> PatchedFiles:
         try:
             index_git(env, *apply)
         except PatchDoesNotApplyError as error:
-            for fault, mended in _mended_line_ends(patch):
+            # git's message hides what is wrong with line ends: it takes a patch without its last
+            # line feed for cut off ("corrupt patch").
+            whole = patch if patch.endswith(b"\n") else patch + b"\n"
+            mends = {
+                "lacks its last line feed; add one": whole,
+                "has lines that end in CRLF, and the files have LF; save it with LF": whole.replace(
+                    b"\r\n", b"\n"
+                ),
+            }
+            for fault, mended in mends.items():
+                if mended == patch:
+                    continue
                 (folder / "patch").write_bytes(mended)
                 if git(*apply, cwd=mirror.path, env=env).ok:
                     raise PatchDoesNotApplyError(fault) from error
             raise
         listing = index_git(env, "diff-index", "--cached", "-z", "--raw", "--no-renames", commit)
-        return MappingProxyType(_listed_files(listing, env))
-
-
-def _mended_line_ends(patch: bytes) -> Iterator[tuple[str, bytes]]:
-    """What can be wrong with a patch's line ends, which git's message hides, and it without that.
-
-    Git takes a patch without its last line feed for cut off ("corrupt patch").
-    """
-    whole = patch if patch.endswith(b"\n") else patch + b"\n"
-    if whole != patch:
-        yield "lacks its last line feed; add one", whole
-    if b"\r\n" in whole:
-        mended = whole.replace(b"\r\n", b"\n")
-        yield "has lines that end in CRLF, and the files have LF; save it with LF", mended
+        fields = listing.split(b"\0")
+        files: dict[PurePosixPath, FileContent | None] = {}
+        for meta, raw_path in zip(fields[::2], fields[1::2], strict=False):
+            _, mode, _, blob, status = meta.decode().split()
+            path = PurePosixPath(os.fsdecode(raw_path))
+            if status == "D":
+                files[path] = None
+            elif not mode.startswith("100"):
+                kind = "a symlink" if mode == "120000" else "a submodule"
+                raise PatchDoesNotApplyError(
+                    f"makes {path} {kind}; a task's patches may only change regular files"
+                )
+            else:
+                content = index_git(env, "cat-file", "blob", blob)
+                files[path] = FileContent(content=content, executable=mode == "100755")
+        return MappingProxyType(files)
 
 
 @contextmanager
@@ -219,27 +229,6 @@ def scratch_index(mirror: Mirror) -> Iterator[tuple[Path, dict[str, str]]]:
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(mirror.path / "objects"),
         }
         yield folder, mirror.git_env | scratch
-
-
-def _listed_files(
-    listing: bytes, env: Mapping[str, str]
-) -> dict[PurePosixPath, FileContent | None]:
-    fields = listing.split(b"\0")
-    files: dict[PurePosixPath, FileContent | None] = {}
-    for meta, raw_path in zip(fields[::2], fields[1::2], strict=False):
-        _, mode, _, blob, status = meta.decode().split()
-        path = PurePosixPath(os.fsdecode(raw_path))
-        if status == "D":
-            files[path] = None
-        elif not mode.startswith("100"):
-            kind = "a symlink" if mode == "120000" else "a submodule"
-            raise PatchDoesNotApplyError(
-                f"makes {path} {kind}; a task's patches may only change regular files"
-            )
-        else:
-            content = index_git(env, "cat-file", "blob", blob)
-            files[path] = FileContent(content=content, executable=mode == "100755")
-    return files
 
 
 def index_git(env: Mapping[str, str], *arguments: str) -> bytes:
@@ -261,6 +250,7 @@ def write_commit_files(mirror: Mirror, commit: str, folder: Path) -> None:
         OSError: the folder cannot be created.
     """
     folder.mkdir(parents=True)
+    # `git archive` would leave out what `.gitattributes` excludes.
     with scratch_index(mirror) as (_, env):
         env["GIT_WORK_TREE"] = str(folder.resolve())
         for arguments in (("read-tree", commit), ("checkout-index", "--all", "--force")):

@@ -167,7 +167,10 @@ def git(
         try:
             output = _output(process, timeout, cancel)
         finally:
-            _kill(process)
+            # It still runs at its deadline, or when it is cancelled; so do its helpers.
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
     if output is None:
         assert timeout is not None
         message = f"still running after {timeout.total_seconds():g} s"
@@ -190,7 +193,8 @@ def _start_isolated(
             stdin=source,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,  # a group of its own, so that its helpers can be killed with it
+            # A group of its own, so that its helpers can be killed with it.
+            start_new_session=True,
         )
     except (FileNotFoundError, PermissionError) as error:
         raise UnavailableError(_NO_GIT) from error
@@ -213,7 +217,8 @@ def _start_as_user(
         start_new_session=True,
     )
     process = cast("subprocess.Popen[bytes]", running.proc)
-    running.proc = None  # or it would terminate the process when `running` is collected
+    # Otherwise it would terminate the process when `running` is collected.
+    running.proc = None
     return process
 
 
@@ -232,14 +237,6 @@ def _output(
             return process.communicate(timeout=min(remaining, _POLL_SECONDS))
         except subprocess.TimeoutExpired:
             continue
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a command that still runs at its deadline or when it is cancelled."""
-    if process.poll() is not None:
-        return
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
 
 
 def catalogue_state(folder: Path) -> tuple[str | None, bool | None]:

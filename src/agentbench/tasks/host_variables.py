@@ -43,9 +43,13 @@ def _with_variables(task: Task, values: Mapping[str, str], missing: list[str]) -
     }
     if not task.steps:
         tables["verifier"] = key.verifier
-    servers = tuple(_with_headers(task, each, values, missing) for each in task.problem.mcp_servers)
-    if servers != task.problem.mcp_servers:
-        problem = task.problem.model_copy(update={"mcp_servers": servers})
+    servers: list[McpServer] = []
+    for server in task.problem.mcp_servers:
+        where = f"{task.id}: MCP server {server.name}, headers_from_host"
+        headers = _with_values(server.headers, server.headers_from_host, values, missing, where)
+        servers.append(server.model_copy(update={"headers": headers}))
+    if tuple(servers) != task.problem.mcp_servers:
+        problem = task.problem.model_copy(update={"mcp_servers": tuple(servers)})
         task = task.model_copy(update={"problem": problem})
     tables |= {f"steps.{step.name}.verifier": step.verifier for step in task.steps}
     if not any(table.env_from_host for table in tables.values() if table is not None):
@@ -71,14 +75,6 @@ def _with_variables(task: Task, values: Mapping[str, str], missing: list[str]) -
             "steps": tuple(steps),
         }
     )
-
-
-def _with_headers(
-    task: Task, server: McpServer, values: Mapping[str, str], missing: list[str]
-) -> McpServer:
-    where = f"{task.id}: MCP server {server.name}, headers_from_host"
-    headers = _with_values(server.headers, server.headers_from_host, values, missing, where)
-    return server.model_copy(update={"headers": headers})
 
 
 def _with_values(

@@ -10,9 +10,9 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +25,6 @@ from agentbench.tasks.problem import Problem, TaskId
 from agentbench.tasks.scripts import SOLUTION_FOLDER, VERIFIER_FOLDER
 from agentbench.tasks.steps import (
     INSTRUCTION_FILE,
-    StepTable,
     TaskStep,
     folder_faults,
     step_faults,
@@ -37,7 +36,6 @@ from agentbench.tasks.task import (
     RepoSource,
     Task,
     TaskEnvironment,
-    TaskSetup,
 )
 from agentbench.tasks.task_file import TaskFile, is_git_bundle, is_task_id, parse_task_file
 
@@ -66,7 +64,13 @@ def read_suite(path: Path) -> list[Path]:
     members: list[Path] = []
     faults: list[str] = []
     for entry in entries:
-        found = _matching_folders(path.parent, entry) if isinstance(entry, str) else []
+        found: list[Path] = []
+        # A NUL, `a**`, or an absolute pattern
+        with suppress(ValueError, NotImplementedError):
+            if isinstance(entry, str) and _GLOB.search(entry):
+                found = sorted(each for each in path.parent.glob(entry) if each.is_dir())
+            elif isinstance(entry, str) and entry and (path.parent / entry).is_dir():
+                found = [path.parent / entry]
         members.extend(found)
         if not found:
             faults.append(f"{path}: tasks: {entry!r} matches no folder")
@@ -75,15 +79,6 @@ def read_suite(path: Path) -> list[Path]:
     if faults:
         raise InputError(*faults)
     return members
-
-
-def _matching_folders(below: Path, entry: str) -> list[Path]:
-    try:
-        if not _GLOB.search(entry):
-            return [below / entry] if entry and (below / entry).is_dir() else []
-        return sorted(found for found in below.glob(entry) if found.is_dir())
-    except (ValueError, NotImplementedError):  # a NUL, `a**`, or an absolute pattern
-        return []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +135,11 @@ def _instruction(folder: Path, faults: list[str]) -> str:
     except InputError as error:
         faults.extend(error.faults)
         return ""
-    faults.extend(_instruction_faults(path, text))
+    if not _COMMENTS.sub("", text).strip():
+        what = "has only a comment" if text.strip() else "is empty"
+        faults.append(f"{path}: {what}; it holds the instruction for the agent")
+    if "\0" in text:
+        faults.append(f"{path}: contains a NUL character, which no command line can hold")
     return text
 
 
@@ -153,16 +152,8 @@ def _read_text(path: Path) -> str:
         raise InputError(f"{path}: cannot be read as UTF-8 text: {error}") from None
 
 
-def _instruction_faults(path: Path, instruction: str) -> Iterator[str]:
-    if not _COMMENTS.sub("", instruction).strip():
-        what = "has only a comment" if instruction.strip() else "is empty"
-        yield f"{path}: {what}; it holds the instruction for the agent"
-    if "\0" in instruction:
-        yield f"{path}: contains a NUL character, which no command line can hold"
-
-
 def _invalid_entries(folder: Path, table: TaskFile | None) -> Iterator[str]:
-    """Entries that are not plain files: they could be endless, or show an agent hidden files."""
+    # Other entries than plain files could be endless, or show an agent hidden files.
     whole = Path(os.path.realpath(folder))
     within = table.repo.path if table is not None else None
     repo = whole / within if within is not None else None
@@ -171,23 +162,40 @@ def _invalid_entries(folder: Path, table: TaskFile | None) -> Iterator[str]:
         location = folder / path.relative_to(whole)
         if stat.S_ISLNK(mode):
             root = repo if repo is not None and repo in path.parents else whole
-            if not _stays_inside(root, path):
+            target = Path(os.path.realpath(path))
+            if path.readlink().is_absolute() or not target.is_relative_to(root):
                 what = "repo.path" if root == repo else "the task's folder"
                 yield f"{location}: is a symlink that leaves {what}"
         elif not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             yield f"{location}: is neither a file nor a folder"
 
 
-def _stays_inside(root: Path, link: Path) -> bool:
-    return not link.readlink().is_absolute() and Path(os.path.realpath(link)).is_relative_to(root)
-
-
 def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
     name = folder / TASK_FILE
-    repo = table.repo
+    repo, verifier, steps = table.repo, table.verifier, table.steps
     if repo.path is not None:
-        yield from (f"{name}: repo.path: {fault}" for fault in _repo_faults(folder, repo.path))
-    yield from _script_faults(folder, table)
+        files_folder = folder / repo.path
+        if not files_folder.is_dir():
+            yield f"{name}: repo.path: {files_folder} is not a folder"
+        elif files_folder.resolve() != folder.resolve() / repo.path:
+            yield f"{name}: repo.path: {files_folder} is a symlink; give the folder itself"
+        elif not any(files_folder.iterdir()):
+            what = "is empty; copy the project into it, at the buggy commit"
+            yield f"{name}: repo.path: {files_folder} {what}"
+
+    yield from step_faults(folder, steps, is_solved=table.solution is not None)
+    if verifier is not None and not steps:
+        yield from folder_faults(folder / VERIFIER_FOLDER, "[verifier]")
+    if table.solution is not None and not steps:
+        yield from folder_faults(folder / SOLUTION_FOLDER, "[solution]")
+    judges = [step.with_common(verifier) for step in steps] or [verifier] if verifier else []
+    services = {service for judge in judges for service in judge.services}
+    if services:
+        from agentbench.tasks.compose_file import service_faults  # imports a parser
+
+        for fault in service_faults(folder, table.environment.compose, services):
+            yield f"{name}: verifier: {fault}"
+
     files = {
         "repo.url": repo.url if is_git_bundle(repo.url or "") else None,
         "environment.dockerfile": table.environment.dockerfile,
@@ -207,41 +215,12 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
     for patch in ("tests.patch", "solution.patch"):
         if os.path.lexists(folder / patch) and not (folder / patch).is_file():
             yield f"{folder / patch}: is not a file"
-        elif _has_only_comments(_read_if_present(folder / patch)):
+            continue
+        # `agentbench tasks init` writes comments only.
+        beginning = _read_if_present(folder / patch)[:_COMMENT_BYTES].splitlines()
+        lines = [line for line in beginning if line.strip()]
+        if lines and all(line.startswith(b"#") for line in lines):
             yield f"{folder / patch}: has only comments; write the patch as `git diff` prints it"
-
-
-def _has_only_comments(patch: bytes) -> bool:
-    """Whether a patch has only comments, as `agentbench tasks init` writes it."""
-    lines = [line for line in patch[:_COMMENT_BYTES].splitlines() if line.strip()]
-    return bool(lines) and all(line.startswith(b"#") for line in lines)
-
-
-def _script_faults(folder: Path, table: TaskFile) -> Iterator[str]:
-    """Missing parts of a task's scripts."""
-    yield from step_faults(folder, table.steps, is_solved=table.solution is not None)
-    verifier, steps = table.verifier, table.steps
-    if verifier is not None and not steps:
-        yield from folder_faults(folder / VERIFIER_FOLDER, "[verifier]")
-    if table.solution is not None and not steps:
-        yield from folder_faults(folder / SOLUTION_FOLDER, "[solution]")
-    judges = [step.with_common(verifier) for step in steps] or [verifier] if verifier else []
-    named = {service for judge in judges for service in judge.services}
-    if named:
-        from agentbench.tasks.compose_file import service_faults  # imports a parser
-
-        faults = service_faults(folder, table.environment.compose, named)
-        yield from (f"{folder / TASK_FILE}: verifier: {fault}" for fault in faults)
-
-
-def _repo_faults(folder: Path, path: str) -> Iterator[str]:
-    repo = folder / path
-    if not repo.is_dir():
-        yield f"{repo} is not a folder"
-    elif repo.resolve() != folder.resolve() / path:
-        yield f"{repo} is a symlink; give the folder itself"
-    elif not any(repo.iterdir()):
-        yield f"{repo} is empty; copy the project into it, at the buggy commit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,7 +247,12 @@ def load_tasks(paths: Sequence[Path], *, mirrors: Mirrors | None = None) -> Load
     warnings: list[str] = []
     tasks: list[Task] = []
     folders_by_id: dict[TaskId, list[Path]] = {}
-    for folder in _distinct(_folders(paths, faults, warnings)):
+    # Several paths may lead to one folder.
+    resolved_folders = set[Path]()
+    for folder in _folders(paths, faults, warnings):
+        if folder.resolve() in resolved_folders:
+            continue
+        resolved_folders.add(folder.resolve())
         draft = read_draft(folder)
         if draft.task_id is not None:
             folders_by_id.setdefault(draft.task_id, []).append(folder)
@@ -300,11 +284,24 @@ def load_task(folder: Path, *, mirrors: Mirrors) -> Task:
 def _validated_task(draft: TaskDraft, mirrors: Mirrors) -> Task:
     if draft.faults:
         raise InputError(*draft.faults)
+    faults: list[str] = []
     try:
         task = _task(draft)
-        faults = tuple(_patch_faults(task, mirrors))
+        # For a URL, the patches are checked after the repository is fetched.
+        mirror = mirrors.of(task.source) if task.source.files is not None else None
+    except GitCloneError as error:
+        raise InputError(f"{draft.folder / TASK_FILE}: repo.path: {error}") from None
     except OSError as error:
         raise InputError(f"{draft.folder}: cannot be read: {error}") from None
+    key = task.answer_key
+    for name, patch in (("tests.patch", key.tests_patch), ("solution.patch", key.solution_patch)):
+        try:
+            if mirror is not None:
+                apply_patch_to_commit(patch, mirror)
+        except PatchDoesNotApplyError as error:
+            faults.append(f"{draft.folder / name}: {error}")
+        except OSError as error:
+            raise InputError(f"{draft.folder}: cannot be read: {error}") from None
     if faults:
         raise InputError(*faults)
     return task
@@ -314,7 +311,32 @@ def _task(draft: TaskDraft) -> Task:
     folder, table, task_id = draft.folder, draft.table, draft.task_id
     assert table is not None  # a draft without faults has both
     assert task_id is not None
-    tests, environment = table.tests, table.environment
+    tests, environment, repo = table.tests, table.environment, table.repo
+    url, setup = repo.url, table.setup
+    if url is not None and is_git_bundle(url):
+        url = str((folder / url).resolve())
+    if environment.pip is not None:
+        pip = f"python -m pip install --disable-pip-version-check pip=={environment.pip}"
+        if setup.shared:
+            setup = setup.model_copy(update={"shared": (pip, *setup.shared)})
+        else:
+            setup = setup.model_copy(update={"commands": (pip, *setup.commands)})
+    steps: list[TaskStep] = []
+    for step, instruction in zip(table.steps, draft.step_instructions, strict=True):
+        assert table.verifier is not None  # or the file has no steps
+        networks = step.agent.network, table.agent.network, environment.network
+        steps.append(
+            TaskStep(
+                name=step.name,
+                instruction=instruction,
+                verifier=step.with_common(table.verifier),
+                timeout_s=step.agent.timeout_s or table.agent.timeout_s,
+                user=step.agent.user or environment.user,
+                network=_first_network(*networks),
+                min_reward=step.min_reward,
+                healthcheck=step.healthcheck,
+            )
+        )
     return Task(
         problem=Problem(
             id=task_id,
@@ -342,74 +364,27 @@ def _task(draft: TaskDraft) -> Task:
             solution=table.solution,
         ),
         folder=folder,
-        source=_source(folder, table),
+        source=RepoSource(
+            files=(folder / repo.path).resolve() if repo.path is not None else None,
+            url=url,
+            commit=repo.commit,
+            workdir=repo.workdir,
+        ),
         environment=TaskEnvironment(
             dockerfile=folder / environment.dockerfile if environment.dockerfile else None,
             compose=folder / environment.compose if environment.compose else None,
             **{name: getattr(environment, name) for name in EnvironmentSettings.model_fields},
         ),
-        setup=_with_pip(table.setup, environment.pip),
+        setup=setup,
         controls=table.integrity.controls,
         digest=tree_digest(folder, without={PROOF_FILE}),
-        steps=tuple(map(partial(_step, table), table.steps, draft.step_instructions)),
+        steps=tuple(steps),
         reward_strategy=table.reward_strategy,
-    )
-
-
-def _with_pip(setup: TaskSetup, version: str | None) -> TaskSetup:
-    """The set-up that first installs the version of pip that the task names."""
-    if version is None:
-        return setup
-    line = f"python -m pip install --disable-pip-version-check pip=={version}"
-    if setup.shared:
-        return setup.model_copy(update={"shared": (line, *setup.shared)})
-    return setup.model_copy(update={"commands": (line, *setup.commands)})
-
-
-def _step(table: TaskFile, step: StepTable, instruction: str) -> TaskStep:
-    assert table.verifier is not None  # or the file has no steps
-    return TaskStep(
-        name=step.name,
-        instruction=instruction,
-        verifier=step.with_common(table.verifier),
-        timeout_s=step.agent.timeout_s or table.agent.timeout_s,
-        user=step.agent.user or table.environment.user,
-        network=_first_network(step.agent.network, table.agent.network, table.environment.network),
-        min_reward=step.min_reward,
-        healthcheck=step.healthcheck,
     )
 
 
 def _first_network(*networks: Network | None) -> Network:
     return next((each for each in networks if each is not None), False)
-
-
-def _source(folder: Path, table: TaskFile) -> RepoSource:
-    repo = table.repo
-    if repo.path is not None:
-        return RepoSource(files=(folder / repo.path).resolve())
-    if repo.workdir is not None:
-        return RepoSource(workdir=repo.workdir)
-    assert repo.url is not None
-    url = str((folder / repo.url).resolve()) if is_git_bundle(repo.url) else repo.url
-    return RepoSource(url=url, commit=repo.commit)
-
-
-def _patch_faults(task: Task, mirrors: Mirrors) -> Iterator[str]:
-    """Whether both patches apply; for a URL this is checked after the repository is fetched."""
-    if task.source.files is None:
-        return
-    try:
-        mirror = mirrors.of(task.source)
-    except GitCloneError as error:
-        yield f"{task.folder / TASK_FILE}: repo.path: {error}"
-        return
-    key = task.answer_key
-    for name, patch in (("tests.patch", key.tests_patch), ("solution.patch", key.solution_patch)):
-        try:
-            apply_patch_to_commit(patch, mirror)
-        except PatchDoesNotApplyError as error:
-            yield f"{task.folder / name}: {error}"
 
 
 def _folders(paths: Sequence[Path], faults: list[str], warnings: list[str]) -> Iterator[Path]:
@@ -422,29 +397,17 @@ def _folders(paths: Sequence[Path], faults: list[str], warnings: list[str]) -> I
         elif (path / TASK_FILE).is_file():
             yield path
         elif path.is_dir():
-            members = list(_members(path, warnings))
+            members = []
+            for folder in sorted(each for each in path.iterdir() if each.is_dir()):
+                if (folder / TASK_FILE).is_file():
+                    members.append(folder)
+                elif not folder.name.startswith((".", "__")):
+                    warnings.append(f"{folder}: contains no {TASK_FILE}, skipped")
             if not members:
                 warnings.append(f"{path}: contains no task, skipped")
             yield from members
         else:
             faults.append(f"{path}: no such folder; expected a task, a folder of tasks or a suite")
-
-
-def _distinct(folders: Iterable[Path]) -> Iterator[Path]:
-    """Each folder once, even if several paths lead to it."""
-    resolved_folders: set[Path] = set()
-    for folder in folders:
-        if folder.resolve() not in resolved_folders:
-            resolved_folders.add(folder.resolve())
-            yield folder
-
-
-def _members(parent: Path, warnings: list[str]) -> Iterator[Path]:
-    for folder in sorted(path for path in parent.iterdir() if path.is_dir()):
-        if (folder / TASK_FILE).is_file():
-            yield folder
-        elif not folder.name.startswith((".", "__")):
-            warnings.append(f"{folder}: contains no {TASK_FILE}, skipped")
 
 
 def _read_if_present(path: Path) -> bytes:

@@ -113,7 +113,18 @@ class Mirrors:
         self._folder.mkdir(parents=True, exist_ok=True)
         with creation_lock(path):
             if not _is_usable(path):
-                _commit_files(files, path)
+                with owned_folder("clone-", self._folder) as scratch:
+                    target, tree = scratch / "mirror.git", scratch / "tree"
+                    # A copy, since git takes a folder with a .git for a submodule.
+                    ignore = shutil.ignore_patterns(*_DEBRIS)
+                    shutil.copytree(files, tree, symlinks=True, ignore=ignore)
+                    commit_trees(
+                        {"The task's repository": tree},
+                        target,
+                        lambda message: GitCloneError(f"{files}: {message}"),
+                    )
+                    _write_checksum(target)
+                    target.rename(path)
             use = SharedLock(path)
         mirror = Mirror(path=path, commit="main", use=use)
         commit = mirror.git("rev-parse", "--verify", "refs/heads/main^{commit}").output_or(
@@ -182,7 +193,7 @@ def tree_digest(folder: Path, *, without: Set[str] = frozenset()) -> str:
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder)
-        if relative.parts[0] in without or _is_debris(relative):
+        if relative.parts[0] in without or not _DEBRIS.isdisjoint(relative.parts):
             continue
         if path.is_dir() and not path.is_symlink():
             continue
@@ -197,25 +208,6 @@ def tree_digest(folder: Path, *, without: Set[str] = frozenset()) -> str:
 def _clone_error(url: str, answer: GitResult) -> GitCloneError:
     kind = GitCloneTimeoutError if answer.timed_out else GitCloneError
     return kind(f"{without_credentials(url)}: {answer.error_message}")
-
-
-def _is_debris(relative: Path) -> bool:
-    return not _DEBRIS.isdisjoint(relative.parts)
-
-
-def _commit_files(files: Path, path: Path) -> None:
-    """Create a bare repository with one commit, whose hash depends only on the files."""
-    with owned_folder("clone-", path.parent) as scratch:
-        target, tree = scratch / "mirror.git", scratch / "tree"
-        # A copy, since git takes a folder with a .git for a submodule.
-        shutil.copytree(files, tree, symlinks=True, ignore=shutil.ignore_patterns(*_DEBRIS))
-        commit_trees(
-            {"The task's repository": tree},
-            target,
-            lambda message: GitCloneError(f"{files}: {message}"),
-        )
-        _write_checksum(target)
-        target.rename(path)
 
 
 def commit_trees(
@@ -236,10 +228,12 @@ def commit_trees(
             git(*arguments, cwd=tree, env=env).output_or(error)
 
 
+# git neither reads every byte of a repository nor checks its own settings.
 def _write_checksum(path: Path) -> None:
     facts = MirrorChecksum(tree=tree_checksum(path, without={_CHECKSUM_FILE}))
     write_atomically(path / _CHECKSUM_FILE, facts.json_with_checksum().encode())
-    (path / _CHECKSUM_FILE).chmod(0o644)  # like the other files, whatever our umask
+    # A sandbox reads the mirror as another user, whatever our umask.
+    (path / _CHECKSUM_FILE).chmod(0o644)
 
 
 def _is_usable(path: Path) -> bool:

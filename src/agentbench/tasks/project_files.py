@@ -45,28 +45,25 @@ def read_declaration(read: ReadText) -> ProjectDeclaration:
 
 def read_poetry(poetry: TomlTable) -> ProjectDeclaration:
     """The declarations of `[tool.poetry]`."""
+    groups = list(extra_groups(dict.fromkeys(table_in(poetry, "extras")), _FILE))
+    for name in table_in(poetry, "group"):
+        requirements = tuple(_poetry_requirements(table_in(poetry, "group", name, "dependencies")))
+        groups += requirement_group(f"Poetry's group `{name}` in {_FILE}", name, requirements)
+    dev = tuple(_poetry_requirements(table_in(poetry, "dev-dependencies")))
+    groups += requirement_group(f"Poetry's dev-dependencies in {_FILE}", "dev", dev)
     dependencies = table_in(poetry, "dependencies")
     python = pip_specifier(text_in(dependencies, "python"))
     return ProjectDeclaration(
         installable="name" in poetry,
         requires_python=(python,) if python else (),
         requirements=tuple(_poetry_requirements(dependencies)),
-        bundles=tuple(_poetry_groups(poetry)),
+        bundles=tuple(groups),
     )
 
 
 def pip_specifier(constraint: str) -> str:
     """Poetry's `^1.2`, `~1.2` and bare versions as a specifier for pip."""
     return ",".join(filter(None, map(_specifier_part, constraint.partition("||")[0].split(","))))
-
-
-def _poetry_groups(poetry: TomlTable) -> Iterator[RequirementGroup]:
-    yield from extra_groups(dict.fromkeys(table_in(poetry, "extras")), _FILE)
-    for name in table_in(poetry, "group"):
-        requirements = tuple(_poetry_requirements(table_in(poetry, "group", name, "dependencies")))
-        yield from requirement_group(f"Poetry's group `{name}` in {_FILE}", name, requirements)
-    dev = tuple(_poetry_requirements(table_in(poetry, "dev-dependencies")))
-    yield from requirement_group(f"Poetry's dev-dependencies in {_FILE}", "dev", dev)
 
 
 def _poetry_requirements(dependencies: TomlTable) -> Iterator[str]:
@@ -95,17 +92,13 @@ def _specifier_part(constraint: str) -> str:
         lowest = Version(text[1:].strip())
     except InvalidVersion:
         return ""
-    return f">={lowest},<{_upper_bound(lowest, is_caret=text[0] == '^')}"
-
-
-def _upper_bound(lowest: Version, *, is_caret: bool) -> str:
-    """The first version that is too new."""
+    # `^` allows changes right of the first part that is not 0, `~` right of the second part.
     release = list(lowest.release)
-    if is_caret:
+    at = min(1, len(release) - 1)
+    if text[0] == "^":
         at = next((i for i, part in enumerate(release) if part), len(release) - 1)
-    else:
-        at = min(1, len(release) - 1)
-    return ".".join(map(str, [*release[:at], release[at] + 1]))
+    too_new = ".".join(map(str, [*release[:at], release[at] + 1]))
+    return f">={lowest},<{too_new}"
 
 
 def parse_toml(text: str | None) -> TomlTable:
@@ -172,23 +165,21 @@ def parse_ini(text: str | None) -> ConfigParser:
 
 def read_setup_cfg(parser: ConfigParser) -> ProjectDeclaration:
     """The declarations of a `setup.cfg`."""
+    section = "options.extras_require"
+    names = parser.options(section) if parser.has_section(section) else ()
+    extras = {name: option_lines(parser, section, name) for name in names}
+    tests = named_requirements(option_lines(parser, "options", "tests_require"))
     requires = parser.get("options", "python_requires", fallback="").strip()
     return ProjectDeclaration(
         installable=parser.has_option("metadata", "name"),
         requires_python=(requires,) if requires else (),
         pythons=pythons_of(option_lines(parser, "metadata", "classifiers")),
         requirements=named_requirements(option_lines(parser, "options", "install_requires")),
-        bundles=tuple(_setup_cfg_groups(parser)),
+        bundles=(
+            *extra_groups(extras, "setup.cfg"),
+            *requirement_group("tests_require of setup.cfg", "tests", tests),
+        ),
     )
-
-
-def _setup_cfg_groups(parser: ConfigParser) -> Iterator[RequirementGroup]:
-    section = "options.extras_require"
-    names = parser.options(section) if parser.has_section(section) else ()
-    extras = {name: option_lines(parser, section, name) for name in names}
-    yield from extra_groups(extras, "setup.cfg")
-    requirements = named_requirements(option_lines(parser, "options", "tests_require"))
-    yield from requirement_group("tests_require of setup.cfg", "tests", requirements)
 
 
 def option_lines(parser: ConfigParser, section: str, name: str) -> tuple[str, ...]:
@@ -207,57 +198,45 @@ def parse_python(text: str | None) -> ast.Module:
 def read_setup_py(text: str | None) -> ProjectDeclaration:
     """The declarations of a `setup.py`, which is never run."""
     module = parse_python(text)
-    known = _assigned(module)
-    arguments = {name: _value(node, known, 0) for name, node in _arguments(module, known)}
-    requires = arguments.get("python_requires")
-    return ProjectDeclaration(
-        installable=text is not None,
-        requires_python=(requires,) if isinstance(requires, str) else (),
-        pythons=pythons_of(strings_in(arguments.get("classifiers"))),
-        requirements=named_requirements(strings_in(arguments.get("install_requires"))),
-        bundles=tuple(_setup_py_groups(arguments)),
-    )
-
-
-def _setup_py_groups(arguments: Mapping[str, object]) -> Iterator[RequirementGroup]:
-    extras = arguments.get("extras_require")
-    items = extras.items() if isinstance(extras, dict) else ()
-    named = {name: requirements for name, requirements in items if isinstance(name, str)}
-    yield from extra_groups(named, "setup.py")
-    requirements = named_requirements(strings_in(arguments.get("tests_require")))
-    yield from requirement_group("tests_require of setup.py", "tests", requirements)
-
-
-def _assigned(module: ast.Module) -> dict[str, ast.expr]:
-    return {
+    known = {
         target.id: node.value
         for node in module.body
         if isinstance(node, ast.Assign)
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-
-
-def _arguments(module: ast.Module, known: _Assignments) -> Iterator[tuple[str, ast.expr]]:
+    arguments: dict[str, object] = {}
     for node in ast.walk(module):
-        if not isinstance(node, ast.Call):
+        called = node.func if isinstance(node, ast.Call) else None
+        if getattr(called, "id", getattr(called, "attr", "")) != "setup":
             continue
-        name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-        if name != "setup":
-            continue
+        assert isinstance(node, ast.Call)
         for keyword in node.keywords:
             if keyword.arg is not None:
-                yield keyword.arg, keyword.value
-            elif isinstance(keyword.value, ast.Name):
-                yield from _dict_items(known.get(keyword.value.id))
-
-
-def _dict_items(node: ast.expr | None) -> Iterator[tuple[str, ast.expr]]:
-    """The arguments of `setup(**settings)`."""
-    if isinstance(node, ast.Dict):
-        for key, value in zip(node.keys, node.values, strict=True):
-            if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                yield key.value, value
+                arguments[keyword.arg] = _value(keyword.value, known, 0)
+                continue
+            # `setup(**settings)` of a table in the module
+            settings = keyword.value
+            table = known.get(settings.id) if isinstance(settings, ast.Name) else None
+            if isinstance(table, ast.Dict):
+                for key, value in zip(table.keys, table.values, strict=True):
+                    if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                        arguments[key.value] = _value(value, known, 0)
+    extras = arguments.get("extras_require")
+    items = extras.items() if isinstance(extras, dict) else ()
+    named = {name: requirements for name, requirements in items if isinstance(name, str)}
+    tests = named_requirements(strings_in(arguments.get("tests_require")))
+    requires = arguments.get("python_requires")
+    return ProjectDeclaration(
+        installable=text is not None,
+        requires_python=(requires,) if isinstance(requires, str) else (),
+        pythons=pythons_of(strings_in(arguments.get("classifiers"))),
+        requirements=named_requirements(strings_in(arguments.get("install_requires"))),
+        bundles=(
+            *extra_groups(named, "setup.py"),
+            *requirement_group("tests_require of setup.py", "tests", tests),
+        ),
+    )
 
 
 def _value(node: ast.expr | None, known: _Assignments, depth: int) -> object:
@@ -272,7 +251,11 @@ def _value(node: ast.expr | None, known: _Assignments, depth: int) -> object:
         case ast.BinOp(op=ast.Add()) if depth < _MAX_DEPTH:
             return _joined([node.left, node.right], known, depth + 1)
         case ast.Dict() if depth < _MAX_DEPTH:
-            return _mapping(node, known, depth + 1)
+            return {
+                _value(key, known, depth + 1): _value(value, known, depth + 1)
+                for key, value in zip(node.keys, node.values, strict=True)
+                if isinstance(key, ast.Constant)
+            }
     return None
 
 
@@ -282,11 +265,3 @@ def _joined(nodes: list[ast.expr], known: _Assignments, depth: int) -> list[str]
         inner = node.value if isinstance(node, ast.Starred) else node
         items.extend(strings_in(_value(inner, known, depth)))
     return items
-
-
-def _mapping(node: ast.Dict, known: _Assignments, depth: int) -> dict[object, object]:
-    return {
-        _value(key, known, depth): _value(value, known, depth)
-        for key, value in zip(node.keys, node.values, strict=True)
-        if isinstance(key, ast.Constant)
-    }

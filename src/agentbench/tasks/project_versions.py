@@ -56,7 +56,14 @@ def requested_python(read: ReadText, *, supported: Sequence[str], default: str) 
     """
     declared = read_declaration(read)
     specifiers = valid_specifiers(declared.requires_python)
-    admitted = _admitted(supported, specifiers)
+    admitted: list[str] = []
+    # The newest release of a version decides; if none is allowed, the first one of each does.
+    for patch in (_LAST_PATCH, 0):
+        admitted = admitted or [
+            version
+            for version in supported
+            if all(each.contains(f"{version}.{patch}") for each in specifiers)
+        ]
     text = " and ".join(filter(None, map(str, specifiers)))
     if not admitted:
         raise UnsupportedPythonError(f"Requires-Python is {text}")
@@ -80,7 +87,6 @@ def mirror_reader(mirror: Mirror) -> ReadText:
     """Reads the files of a mirror's commit."""
 
     def read(name: str) -> str | None:
-        """The text of a file of the commit."""
         content = content_at(mirror, mirror.commit, PurePosixPath(name))
         return None if content is None else decode_text(content)
 
@@ -96,19 +102,6 @@ def valid_specifiers(texts: Iterable[str]) -> list[SpecifierSet]:
     return found
 
 
-def _admitted(supported: Sequence[str], specifiers: Sequence[SpecifierSet]) -> list[str]:
-    """The versions whose newest release is allowed; if none is, those whose first one is."""
-    for patch in (_LAST_PATCH, 0):
-        found = [
-            version
-            for version in supported
-            if all(each.contains(f"{version}.{patch}") for each in specifiers)
-        ]
-        if found:
-            return found
-    return []
-
-
 def _nearest(versions: Sequence[str], default: str) -> str:
     """The default, else the newest before it, else the oldest after it; `versions` is sorted."""
     older = [version for version in versions if Version(version) <= Version(default)]
@@ -118,15 +111,14 @@ def _nearest(versions: Sequence[str], default: str) -> str:
 def scm_version(mirror: Mirror) -> str | None:
     """The version of a mirror's commit; None if no earlier tag names a version.
 
-    Without a tag setuptools-scm calls every repository 0.1.dev, also the one in a sandbox. A tag
-    with a path (`shop/v3`) is also tried without it. A version that cannot be incremented
-    (`1.2.dev5`) is used as it is.
+    Without a tag setuptools-scm calls every repository 0.1.dev, also the one in a sandbox.
     """
     answer = mirror.git(*_DESCRIBE, mirror.commit)
     described = _DESCRIBED.fullmatch(answer.stdout.decode("utf-8", "replace").strip())
     if described is None:
         return None
     tag, distance, node = described["tag"], int(described["distance"]), described["node"]
+    # `shop/v3` names a version only without its path, and `1.2.dev5` cannot be incremented.
     for name in (tag, tag.rpartition("/")[2]):
         for schemes in ({}, _PLAIN_SCHEMES):
             if version := _formatted(name, distance, node, schemes):

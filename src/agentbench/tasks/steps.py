@@ -88,6 +88,7 @@ class StepTable(Schema):
         Raises:
             ValidationError: they do not fit together.
         """
+        # A step with its own image, or without a fresh container, cannot use those common keys.
         own = {name: getattr(self.verifier, name) for name in self.verifier.model_fields_set}
         unused = _IMAGES if own.keys() & _IMAGES else frozenset[str]()
         if own.get("environment") is VerifierPlace.SHARED:

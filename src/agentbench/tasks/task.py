@@ -103,7 +103,6 @@ class TaskSetup(Schema):
 
     @property
     def all_commands(self) -> tuple[str, ...]:
-        """All commands in order."""
         return (*self.shared, *self.commands)
 
 
@@ -124,7 +123,6 @@ class Task(Schema):
 
     @property
     def id(self) -> TaskId:
-        """The task's id."""
         return self.problem.id
 
     @property

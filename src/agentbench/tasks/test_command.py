@@ -62,7 +62,9 @@ def parse_test_command(text: str, runner: Runner | None = None) -> TestCommand:
             found.
     """
     expected = _EXPECTED_COMMANDS[runner or Runner.PYTEST]
-    if _SHELL.search(_without_quoted(text)):
+    # `-k "a|b"` is an expression, not a pipe.
+    unquoted = re.sub(r"'[^']*'|\"(?:[^\"\\`$]|\\.)*\"", "", text)
+    if _SHELL.search(unquoted):
         raise ValueError(f"{expected} without a shell's operators, found {text!r}")
     try:
         words = shlex.split(text)
@@ -70,7 +72,12 @@ def parse_test_command(text: str, runner: Runner | None = None) -> TestCommand:
         raise ValueError(f"{expected}, found {text!r}: {error}") from error
     command = _command_of(words)
     if command is None:
-        raise ValueError(f"{expected}, found {text!r}{_hint(words)}")
+        hint = "" if words else ": it is empty"
+        if words and re.match(r"[A-Za-z_]\w*=", words[0]):
+            hint = ": give variables as environment.env"
+        elif words and "/" in words[0]:
+            hint = ": give the program's name, not its path"
+        raise ValueError(f"{expected}, found {text!r}{hint}")
     if without := [word for word in command.options if word.partition("=")[0] in _RUN_NO_TEST]:
         raise ValueError(
             f"expected a command that runs tests, found {text!r}: {without[0]} runs none"
@@ -103,19 +110,3 @@ def _command_of(words: list[str]) -> TestCommand | None:
         runner=Runner.DJANGO,
         script=str(script),
     )
-
-
-def _without_quoted(text: str) -> str:
-    """The text without its quoted parts: `-k "a|b"` is an expression, not a pipe."""
-    return re.sub(r"'[^']*'|\"(?:[^\"\\`$]|\\.)*\"", "", text)
-
-
-def _hint(words: list[str]) -> str:
-    if not words:
-        return ": it is empty"
-    first = words[0]
-    if re.match(r"[A-Za-z_]\w*=", first):
-        return ": give variables as environment.env"
-    if "/" in first:
-        return ": give the program's name, not its path"
-    return ""

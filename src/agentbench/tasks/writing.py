@@ -52,7 +52,19 @@ def write_task(new: NewTask, parent: Path, *, replace: bool = False) -> Path:
     target = parent / new.id
     try:
         with new_folder(target, replace=replace) as path:
-            _write_files(path, new)
+            for name, source in new.folders.items():
+                shutil.copytree(source, path / name, symlinks=True)
+            for name, source in new.copies.items():
+                (path / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(source, path / name, follow_symlinks=False)
+            patches = {"tests.patch": new.tests_patch, "solution.patch": new.solution_patch}
+            written = {name: patch for name, patch in patches.items() if patch.strip()}
+            if not new.table.steps:
+                written[INSTRUCTION_FILE] = (new.instruction.rstrip("\n") + "\n").encode()
+            contents = {**new.files, TASK_FILE: task_toml(new.table).encode(), **written}
+            for name, content in contents.items():
+                (path / name).parent.mkdir(parents=True, exist_ok=True)
+                (path / name).write_bytes(content)
             faults = read_draft(path).faults
             if faults:
                 raise InputError(*(fault.replace(str(path), str(target)) for fault in faults))
@@ -81,7 +93,8 @@ def new_folder(target: Path, *, replace: bool) -> Iterator[Path]:
     except OSError as error:
         raise UsageError(f"{parent}: cannot be written: {error.strerror}") from error
     try:
-        with own_folder(scratch):  # a later import removes it if this process is killed
+        # A later import removes it if this process is killed.
+        with own_folder(scratch):
             path = scratch / target.name
             path.mkdir()
             yield path
@@ -90,24 +103,6 @@ def new_folder(target: Path, *, replace: bool) -> Iterator[Path]:
             path.rename(target)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _write_files(folder: Path, new: NewTask) -> None:
-    for name, source in new.folders.items():
-        shutil.copytree(source, folder / name, symlinks=True)
-    for name, source in new.copies.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(source, folder / name, follow_symlinks=False)
-    for name, content in new.files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    (folder / TASK_FILE).write_text(task_toml(new.table), "utf-8")
-    if not new.table.steps:
-        (folder / INSTRUCTION_FILE).write_text(new.instruction.rstrip("\n") + "\n", "utf-8")
-    for name, patch in (("tests.patch", new.tests_patch), ("solution.patch", new.solution_patch)):
-        if patch.strip():
-            (folder / name).write_bytes(patch)
 
 
 def task_toml(table: TaskFile) -> str:
@@ -120,15 +115,12 @@ def task_toml(table: TaskFile) -> str:
         ]
     for name, value in values.items():
         if isinstance(value, dict):
-            values[name] = _table(value)
+            table_item = tomlkit.table()
+            for key, each in value.items():
+                is_long = isinstance(each, list) and len(each) > 1
+                table_item[key] = _array(each) if is_long else each
+            values[name] = table_item
     return tomlkit.dumps(values)
-
-
-def _table(values: Mapping[str, object]) -> tomlkit.items.Table:
-    table = tomlkit.table()
-    for name, value in values.items():
-        table[name] = _array(value) if isinstance(value, list) and len(value) > 1 else value
-    return table
 
 
 def write_test_lists(
@@ -146,25 +138,23 @@ def write_test_lists(
         pass_to_pass: The tests to keep passing; None: that list stays as it is.
         quarantined: For each flaky test, the share of its runs with a minority outcome.
     """
-    document = tomlkit.parse(task_file.read_bytes())  # as bytes: its line ends stay as they are
+    # As bytes: its line ends stay as they are.
+    document = tomlkit.parse(task_file.read_bytes())
     tests = document.setdefault("tests", tomlkit.table())
     assert isinstance(tests, AbstractTable)  # the file is a valid task.toml
     tests["fail_to_pass"] = _array(fail_to_pass)
     if pass_to_pass is not None:
         tests["pass_to_pass"] = _array(pass_to_pass)
     if quarantined:
-        tests["quarantined"] = _quarantine(tests, quarantined)
+        before = [dict(one) for one in tests.get("quarantined", ()) if one["id"] not in quarantined]
+        added = [{"id": n, "rate": round(rate, _RATE_DIGITS)} for n, rate in quarantined.items()]
+        rows = []
+        for each in (*before, *added):
+            row = tomlkit.inline_table()
+            row.update(each)
+            rows.append(row)
+        tests["quarantined"] = _array(rows)
     write_atomically(task_file, tomlkit.dumps(document).encode())
-
-
-def _quarantine(tests: AbstractTable, rates: Mapping[NodeId, float]) -> Array:
-    before = [dict(each) for each in tests.get("quarantined", ()) if each["id"] not in rates]
-    array = tomlkit.array()
-    for each in (*before, *({"id": n, "rate": round(r, _RATE_DIGITS)} for n, r in rates.items())):
-        row = tomlkit.inline_table()
-        row.update(each)
-        array.append(row)
-    return array.multiline(multiline=True)
 
 
 def _array(values: Sequence[object]) -> Array:

@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -67,10 +67,6 @@ def worst_rates(*groups: Mapping[NodeId, float]) -> dict[NodeId, float]:
     return {n: max(group.get(n, 0.0) for group in groups) for n in sorted(every)}
 
 
-_SEALED = frozenset({ControlKind.SEALED})
-_BY_VALUE = _SEALED | {ControlKind.BLIND}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskProof:
     """The results of running a task with its reference solution and without an agent."""
@@ -113,23 +109,64 @@ class DecidingTests:
 
 def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRecord]) -> TaskProof:
     """Compare a task with records of attempts by the oracle and by the no-op agent."""
-    faults = dict.fromkeys([*_oracle_faults(oracle), *_noop_faults(noop)])
+    key, records = task.answer_key, (*oracle, *noop)
+    faults: dict[str, None] = {}
+    for record in oracle:
+        if not record.resolved:
+            reason = f"the reference solution ends in {record.failure_reason}: {record.detail}"
+            faults[reason] = None
+        faults |= dict.fromkeys(record.warnings)
+    for record in noop:
+        if record.resolved:
+            faults["an agent that does nothing resolves it"] = None
+            continue
+        final = _outcomes(record, StageName.FINAL_TEST)
+        listed = record.expected_node_ids().fail_to_pass
+        early = [n for n in listed if final.get(n) is CaseOutcome.PASSED]
+        if early:
+            what = f"passes without a fix, though listed as fail_to_pass: {', '.join(early)}"
+            faults[what] = None
     if not oracle or not noop:
         faults["not every attempt was made, so nothing is proved"] = None
-    rates = _flake_rates(task, oracle, noop)
-    records = (*oracle, *noop)
-    fixed = tuple(dict.fromkeys(test for record in oracle for test in _tests_to_fix(task, record)))
-    by_value = {test for record in oracle for test in _controlled_tests(record)}
-    sealed = {test for record in oracle for test in _controlled_tests(record, _SEALED)}
+
+    # A test may differ before and after the fix without being flaky.
+    before = [_outcomes(record, StageName.BASELINE_RUN) for record in records]
+    before += [_outcomes(record, StageName.FINAL_TEST) for record in noop]
+    after = [_outcomes(record, StageName.FINAL_TEST) for record in oracle]
+    worst = worst_rates(flake_rates(before), flake_rates(after))
+    rates = {node_id: rate for node_id, rate in worst.items() if node_id not in key.quarantined}
+
+    # Without lists, the reference solution shows which tests are to be fixed or must keep passing.
+    fixed: dict[NodeId, None] = {}
+    regression_tests = 0
+    for record in oracle:
+        passing = _passing(record)
+        unlisted = [node_id for node_id, passed_before in passing.items() if not passed_before]
+        to_fix = record.expected_node_ids().fail_to_pass if key.fail_to_pass else unlisted
+        fixed |= dict.fromkeys(to_fix)
+        is_listed = key.fail_to_pass and key.pass_to_pass != "baseline"
+        count = len(key.pass_to_pass) if is_listed else sum(passing.values())
+        regression_tests = max(regression_tests, count)
+
     controls = [record.controls for record in oracle if record.controls]
+    kinds = [(test.node_id, test.control) for each in controls for test in each.tests]
+    sealed = {node_id for node_id, kind in kinds if kind is ControlKind.SEALED}
+    by_value = sealed | {node_id for node_id, kind in kinds if kind is ControlKind.BLIND}
     weak = dict.fromkeys(one for each in controls for one in each.weakly_controlled)
+
+    stages = [stage for record in records for stage in record.stages]
+    durations: dict[StageName, list[float]] = {}
+    for stage in stages:
+        if not stage.cached:
+            durations.setdefault(stage.name, []).append(stage.duration_s)
+    peak = max((stage.peak_memory_bytes or 0 for stage in stages), default=0)
     return TaskProof(
         faults=tuple(faults),
         flaky=tuple(rates),
         runs=len(records),
         flake_rates=rates,
-        seconds=_seconds(records),
-        peak_memory_mib=_peak_memory_mib(records),
+        seconds={name: median(seconds) for name, seconds in durations.items()},
+        peak_memory_mib=peak / 2**20 or None,
         controlled=tuple(test for test in fixed if test in by_value),
         sealed=tuple(test for test in fixed if test in sealed),
         unsealed={
@@ -140,7 +177,7 @@ def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRec
         },
         to_control=len(fixed),
         weakly_controlled=tuple(weak),
-        regression_tests=max((_regression_tests(task, record) for record in oracle), default=0),
+        regression_tests=regression_tests,
         undecided=any(record.fault is Fault.INFRASTRUCTURE for record in records),
     )
 
@@ -169,6 +206,7 @@ def final_outcomes(oracle: Sequence[AttemptRecord]) -> Outcomes:
 
     Empty if that run did not reach its end: then a test without an outcome may be a good one.
     """
+    # Lists that were changed after a run that was cut off lost good tests.
     ended = {PytestOutcome.PASSED, PytestOutcome.FAILED, PytestOutcome.COLLECTION_ERROR}
     report = _final_report(oracle)
     if report is None or not report.complete or report.outcome not in ended:
@@ -199,16 +237,14 @@ def named_tests(records: Sequence[AttemptRecord]) -> dict[NodeId, CaseFact]:
     }
 
 
-def without_ids(task: Task) -> Task:
-    """The task without lists of tests, so that the whole run decides."""
-    key = task.answer_key.model_copy(update={"fail_to_pass": (), "pass_to_pass": ()})
-    return task.model_copy(update={"answer_key": key})
-
-
 def without_listed_tests(task: Task) -> Task:
-    """The task before its tests are known; the run goes on after files that cannot be collected."""
-    task = without_ids(task)
-    if not _runs_pytest(task):
+    """The task before its tests are known, so that the whole run decides.
+
+    The run goes on after files that cannot be collected.
+    """
+    key = task.answer_key.model_copy(update={"fail_to_pass": (), "pass_to_pass": ()})
+    task = task.model_copy(update={"answer_key": key})
+    if parse_test_command(task.problem.test_command).runner is not Runner.PYTEST:
         return task  # the other runners continue anyway
     command = f"{task.problem.test_command} --continue-on-collection-errors"
     return with_problem(task, test_command=command)
@@ -219,39 +255,6 @@ def with_problem(task: Task, **changes: object) -> Task:
     return task.model_copy(update={"problem": task.problem.model_copy(update=changes)})
 
 
-def _oracle_faults(records: Sequence[AttemptRecord]) -> Iterable[str]:
-    for record in records:
-        if not record.resolved:
-            yield f"the reference solution ends in {record.failure_reason}: {record.detail}"
-        yield from record.warnings
-
-
-def _noop_faults(records: Sequence[AttemptRecord]) -> Iterable[str]:
-    for record in records:
-        if record.resolved:
-            yield "an agent that does nothing resolves it"
-            continue
-        final = _outcomes(record, StageName.FINAL_TEST)
-        listed = record.expected_node_ids().fail_to_pass
-        early = [n for n in listed if final.get(n) is CaseOutcome.PASSED]
-        if early:
-            yield f"passes without a fix, though listed as fail_to_pass: {', '.join(early)}"
-
-
-def _tests_to_fix(task: Task, record: AttemptRecord) -> Iterable[NodeId]:
-    """The tests to fix: the listed ones, or those that the reference solution fixed."""
-    if task.answer_key.fail_to_pass:
-        return record.expected_node_ids().fail_to_pass
-    return [node_id for node_id, passed_before in _passing(record).items() if not passed_before]
-
-
-def _regression_tests(task: Task, record: AttemptRecord) -> int:
-    key = task.answer_key
-    if key.fail_to_pass and key.pass_to_pass != "baseline":
-        return len(key.pass_to_pass)
-    return sum(_passing(record).values())
-
-
 def _passing(record: AttemptRecord) -> dict[NodeId, bool]:
     """The tests that pass in the end, and whether they passed before."""
     before = _outcomes(record, StageName.BASELINE_RUN)
@@ -259,44 +262,11 @@ def _passing(record: AttemptRecord) -> dict[NodeId, bool]:
     return {n: before.get(n) is passed for n, now in after.items() if now is passed}
 
 
-def _controlled_tests(
-    record: AttemptRecord, kinds: frozenset[ControlKind] = _BY_VALUE
-) -> Iterable[NodeId]:
-    tests = record.controls.tests if record.controls else ()
-    return (test.node_id for test in tests if test.control in kinds)
-
-
 def _outcomes(record: AttemptRecord, name: StageName) -> Outcomes:
     for stage in record.stages:
         if stage.name is name and stage.evidence.report is not None:
             return {case.node_id: case.outcome for case in stage.evidence.report.cases}
     return {}
-
-
-def _flake_rates(
-    task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRecord]
-) -> dict[NodeId, float]:
-    """The rates of tests that are not quarantined yet, separately before and after the fix."""
-    before = [_outcomes(record, StageName.BASELINE_RUN) for record in (*oracle, *noop)]
-    before += [_outcomes(record, StageName.FINAL_TEST) for record in noop]
-    after = [_outcomes(record, StageName.FINAL_TEST) for record in oracle]
-    rates = worst_rates(flake_rates(before), flake_rates(after))
-    apart = set(task.answer_key.quarantined)
-    return {node_id: rate for node_id, rate in rates.items() if node_id not in apart}
-
-
-def _seconds(records: Sequence[AttemptRecord]) -> dict[StageName, float]:
-    durations: dict[StageName, list[float]] = {}
-    for record in records:
-        for stage in record.stages:
-            if not stage.cached:
-                durations.setdefault(stage.name, []).append(stage.duration_s)
-    return {name: median(seconds) for name, seconds in durations.items()}
-
-
-def _peak_memory_mib(records: Sequence[AttemptRecord]) -> float | None:
-    peaks = [stage.peak_memory_bytes or 0 for record in records for stage in record.stages]
-    return max(peaks, default=0) / 2**20 or None
 
 
 def run_proofs(
@@ -328,6 +298,7 @@ def run_proofs(
 
 def _explanation(task: Task, oracle: "FinishedRun", noop: "FinishedRun") -> Iterator[str]:
     """Why the first unexpected attempts of both agents ended as they did."""
+    # "1 of 3 tests failed" alone says nothing: name the test, its assertion and its values.
     failed = next((record for record in oracle.of(task) if not record.resolved), None)
     if failed is not None:
         cause = find_cause(failed, files_in(oracle.store.folder_of(failed)))
@@ -336,6 +307,7 @@ def _explanation(task: Task, oracle: "FinishedRun", noop: "FinishedRun") -> Iter
         for fact in cause_facts(cause):
             yield f"{fact.label}: {' '.join(fact.lines)}"
         dropped = failed.patch.dropped if failed.patch is not None else ()
+        # The solution cannot fix a file that the task's own paths or protected cover.
         for each in dropped[:_MAX_DROPPED]:
             covered = each.why in {TEST_OF_TASK, PROTECTED_BY_TASK}
             how = "; [tests] paths or protected cover it" if covered else ""
@@ -361,7 +333,6 @@ class FinishedRun:
     store: RunStore
 
     def of(self, task: Task) -> list[AttemptRecord]:
-        """The records of one task."""
         return [record for record in self.records if record.task_id == task.id]
 
 
@@ -438,16 +409,12 @@ def details_of(records: Sequence[AttemptRecord]) -> str:
 
 def _narrowed(task: Task) -> Task | None:
     """The task with only the test files that its hidden tests change; None: it has no others."""
-    is_test = is_collected_by_default if _runs_pytest(task) else _is_python
-    changed = [file for file in parse_patch(task.answer_key.tests_patch) if not file.removed]
-    files = tuple(file.path for file in changed if is_test(file.path))
+    runs_pytest = parse_test_command(task.problem.test_command).runner is Runner.PYTEST
+    changed = [file.path for file in parse_patch(task.answer_key.tests_patch) if not file.removed]
+    files = tuple(
+        path
+        for path in changed
+        if (is_collected_by_default(path) if runs_pytest else path.endswith(".py"))
+    )
     changes_others = files and files != task.problem.test_paths
     return with_problem(task, test_paths=files) if changes_others else None
-
-
-def _runs_pytest(task: Task) -> bool:
-    return parse_test_command(task.problem.test_command).runner is Runner.PYTEST
-
-
-def _is_python(path: str) -> bool:
-    return path.endswith(".py")

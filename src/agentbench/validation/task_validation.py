@@ -121,7 +121,6 @@ class ValidationResult:
 
     @property
     def is_valid(self) -> bool:
-        """Whether the task is valid."""
         return not self.reasons
 
     @property
@@ -155,11 +154,11 @@ def validate_folders(
         UsageError: an option is wrong.
         OSError: settings.record, and a task's folder cannot be written.
     """
-    gate = _Validator(settings, follow)
+    validator = _Validator(settings, follow)
     found: dict[Path, ValidationResult] = {}
     size = _BATCH if settings.record else max(len(folders), 1)
     for start in range(0, len(folders), size):
-        found |= gate.prove(folders[start : start + size])
+        found |= validator.prove(folders[start : start + size])
     return [found[folder] for folder in folders]
 
 
@@ -171,11 +170,24 @@ class _Validator:
         self._mirrors = Mirrors(settings.options.cache_dir / "mirrors")
 
     def prove(self, folders: Sequence[Path]) -> dict[Path, ValidationResult]:
-        """Validate one batch."""
         found: dict[Path, ValidationResult] = {}
         tasks = self._load(folders, found)
         if self._settings.resume:
-            found |= self._from_stored_proofs(tasks)
+            for folder, task in tasks.items():
+                stored = read_proof(folder)
+                if stored is None or stored.task_digest != task.digest:
+                    continue
+                sandbox = self._options.sandbox
+                is_same = isinstance(sandbox, str) and sandbox in {"auto", stored.sandbox}
+                if is_same and stored.repeat >= self._options.attempts:
+                    found[folder] = ValidationResult(
+                        folder=folder,
+                        task_id=task.id,
+                        reasons=stored.reasons,
+                        leaks=stored.leaks,
+                        stored_proof=stored,
+                        is_from_stored_proof=True,
+                    )
         if self._settings.write_ids:
             self._write_ids(tasks, found)
             tasks = self._load(folders, found)
@@ -196,30 +208,10 @@ class _Validator:
             try:
                 tasks[folder] = load_task(folder, mirrors=self._mirrors)
             except InputError as error:
-                found[folder] = _invalid(folder, TaskId(folder.name), error.faults)
-        return tasks
-
-    def _from_stored_proofs(self, tasks: dict[Path, Task]) -> dict[Path, ValidationResult]:
-        found = {}
-        for folder, task in tasks.items():
-            proof = read_proof(folder)
-            if proof is not None and self._still_holds(proof, task):
                 found[folder] = ValidationResult(
-                    folder=folder,
-                    task_id=task.id,
-                    reasons=proof.reasons,
-                    leaks=proof.leaks,
-                    stored_proof=proof,
-                    is_from_stored_proof=True,
+                    folder=folder, task_id=TaskId(folder.name), reasons=tuple(error.faults)
                 )
-        return found
-
-    def _still_holds(self, stored: StoredProof, task: Task) -> bool:
-        sandbox = self._options.sandbox
-        same = sandbox in {"auto", stored.sandbox} if isinstance(sandbox, str) else False
-        return (
-            stored.task_digest == task.digest and stored.repeat >= self._options.attempts and same
-        )
+        return tasks
 
     def _write_ids(self, tasks: dict[Path, Task], found: dict[Path, ValidationResult]) -> None:
         pending = {
@@ -228,7 +220,8 @@ class _Validator:
             if folder not in found and task.answer_key.verifier is None  # a script has no ids
         }
         for folder, fault in find_deciding_tests(pending, self._options, self._follow).items():
-            found[folder] = _invalid(folder, pending[folder].id, (fault,))
+            task_id = pending[folder].id
+            found[folder] = ValidationResult(folder=folder, task_id=task_id, reasons=(fault,))
 
     def _quarantined(
         self, proofs: dict[Path, TaskProof], tasks: dict[Path, Task]
@@ -248,11 +241,35 @@ class _Validator:
     def _result(self, folder: Path, task: Task, proof: TaskProof) -> ValidationResult:
         leaks = find_leaks(task, self._mirrors)
         flaky = (f"flaky: {test} ({rate:.0%})" for test, rate in proof.flake_rates.items())
-        lacking = _lack_of_regression_tests(folder, task, proof)
-        reasons = (*proof.faults, *flaky, *lacking)
+        reasons = (*proof.faults, *flaky)
+        by_script = task.answer_key.verifier is not None
+        # Without regression tests, an agent may break everything else. Some published SWE-bench
+        # instances have none; they are accepted as they are.
+        is_instance = (folder / ORIGIN).is_file()
+        if not (proof.faults or proof.regression_tests or by_script or is_instance):
+            reasons += (
+                "no regression tests: no test passes both before and after the fix; "
+                "list some in tests.pass_to_pass, or find them with --write-ids",
+            )
         stored = None
         if self._settings.record and not proof.undecided:
-            stored = self._stored_proof(task, proof, reasons, leaks)
+            stored = StoredProof(
+                agentbench_version=__version__,
+                task_digest=task.digest,
+                proven_at=datetime.now(UTC).replace(microsecond=0),
+                sandbox=proof.sandbox,
+                repeat=self._options.attempts,
+                good=not reasons,
+                reasons=reasons,
+                fail_to_pass=proof.to_control,
+                controlled=proof.controlled,
+                sealed=proof.sealed,
+                unsealed=dict(proof.unsealed),
+                weakly_controlled=proof.weakly_controlled,
+                leaks=leaks,
+                seconds={name: round(duration, 3) for name, duration in proof.seconds.items()},
+                peak_memory_mib=round(proof.peak_memory_mib, 1) if proof.peak_memory_mib else None,
+            )
             write_proof(folder, stored)
         return ValidationResult(
             folder=folder,
@@ -263,44 +280,6 @@ class _Validator:
             stored_proof=stored,
             undecided=proof.undecided,
         )
-
-    def _stored_proof(
-        self, task: Task, proof: TaskProof, reasons: Sequence[str], leaks: tuple[Finding, ...]
-    ) -> StoredProof:
-        return StoredProof(
-            agentbench_version=__version__,
-            task_digest=task.digest,
-            proven_at=datetime.now(UTC).replace(microsecond=0),
-            sandbox=proof.sandbox,
-            repeat=self._options.attempts,
-            good=not reasons,
-            reasons=tuple(reasons),
-            fail_to_pass=proof.to_control,
-            controlled=proof.controlled,
-            sealed=proof.sealed,
-            unsealed=dict(proof.unsealed),
-            weakly_controlled=proof.weakly_controlled,
-            leaks=leaks,
-            seconds={name: round(duration, 3) for name, duration in proof.seconds.items()},
-            peak_memory_mib=round(proof.peak_memory_mib, 1) if proof.peak_memory_mib else None,
-        )
-
-
-def _lack_of_regression_tests(folder: Path, task: Task, proof: TaskProof) -> Iterator[str]:
-    """Why a task without regression tests is invalid: it lets an agent break everything else.
-
-    Some published SWE-bench instances have none; they are accepted as they are.
-    """
-    by_script = task.answer_key.verifier is not None
-    if not (proof.faults or proof.regression_tests or by_script or (folder / ORIGIN).is_file()):
-        yield (
-            "no regression tests: no test passes both before and after the fix; "
-            "list some in tests.pass_to_pass, or find them with --write-ids"
-        )
-
-
-def _invalid(folder: Path, task_id: TaskId, faults: Sequence[str]) -> ValidationResult:
-    return ValidationResult(folder=folder, task_id=task_id, reasons=tuple(faults))
 
 
 def find_leaks(task: Task, mirrors: Mirrors) -> tuple[Finding, ...]:
@@ -362,13 +341,12 @@ def all_controls(proven: Sequence[ValidationResult]) -> tuple[tuple[ControlKind,
 
 def invalid_reasons_text(proven: Sequence[ValidationResult]) -> str:
     """The first reasons of invalid tasks by kind, the most frequent one first."""
-    kinds = Counter(_reason_kind(one.reasons[0]) for one in proven if not one.is_valid)
+    kinds: Counter[str] = Counter()
+    for one in proven:
+        if not one.is_valid:
+            # Without the details of its task: names, numbers of runs, pytest's output.
+            head = one.reasons[0].partition(": ")[0].partition(" (")[0]
+            kinds[head.rpartition("/task.toml")[2].strip() or "its files are wrong"] += 1
     counts = [f"{count} x {kind}" for kind, count in kinds.most_common(_MAX_KINDS)]
     more = len(kinds) - len(counts)
     return "; ".join([*counts, *([f"{more} other reasons"] if more > 0 else [])])
-
-
-def _reason_kind(reason: str) -> str:
-    """A reason without its task's details: names, numbers of runs, pytest's output."""
-    head = reason.partition(": ")[0]
-    return head.partition(" (")[0].rpartition("/task.toml")[2].strip() or "its files are wrong"

@@ -23,5 +23,5 @@ say = "done"
 
 def preset(**changes: object) -> Preset:
     """The preset with some fields changed, checked as from a file."""
-    told = parse_preset(TEXT, "mine.toml").model_dump()
-    return Preset.model_validate({**told, **changes})
+    result = parse_preset(TEXT, "mine.toml").model_dump()
+    return Preset.model_validate({**result, **changes})

@@ -5,7 +5,7 @@ from agentbench.extensions.export.chat import chat_messages
 from agentbench.extensions.export.conversation import chat_tools, conversations_in
 from agentbench.models.conversation import Role
 from agentbench.models.interface import ApiFormat
-from tests.models.test_build import CALL, RESULT, SYSTEM, TASK, completion, exchange, says
+from tests.models.test_trajectory import CALL, RESULT, SYSTEM, TASK, completion, exchange, says
 
 FUNCTION = {
     "name": "look",

@@ -10,7 +10,7 @@ from agentbench.core.untrusted_json import TEXT_LIMIT
 from agentbench.errors import InputError
 from agentbench.extensions.export.option_values import ExportFormat, VerdictKind
 from agentbench.runs.store.store import RunStore
-from tests.models.test_build import TASK, completion, exchange, says
+from tests.models.test_trajectory import TASK, completion, exchange, says
 from tests.runs.records import configuration, failed, lost, resolved
 
 ODD = "nul \x00, bell \x07, line \u2028 end \x85, mirror \u202e, emoji \U0001f600, tab \t\r\n"

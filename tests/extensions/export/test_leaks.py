@@ -12,7 +12,7 @@ from tests.audit.conftest import write_task
 from tests.e2e.small_task import BUGGY, HIDDEN, patch_of
 from tests.extensions.export.recorded_runs import FIXED, SOLUTION
 from tests.fakes.staging import small_task
-from tests.models.test_build import TASK, completion, exchange, says, told
+from tests.models.test_trajectory import TASK, completion, exchange, says, told
 
 DELETION = BUGGY.replace("sum(prices[1:])", "sum(prices)")
 LONG_DATA = "".join(f"row {number}: {number * 7919} of the expected table\n" for number in range(9))

@@ -22,7 +22,7 @@ from tests.fakes.local_sandbox import LocalSandbox
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.staging import local_provider
 from tests.models.conftest import MODELS
-from tests.models.gateway.at_the_door import door_to
+from tests.models.gateway.endpoint_clients import endpoint_to
 from tests.models.raw import arguments_text
 from tests.test_runs.interpreters import NEWEST, interpreter
 
@@ -81,7 +81,7 @@ def attempt(wire, problem, sandbox, tmp_path):
         agent = LlmAgent(sleep=pauses.append, **settings)
         with (
             ScriptedModel(script) as scripted,
-            door_to(
+            endpoint_to(
                 scripted, tmp_path / "log", budget_usd=spend, model=model or MODELS[wire]
             ) as door,
         ):

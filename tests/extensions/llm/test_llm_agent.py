@@ -24,7 +24,7 @@ from tests.fakes.scripted_model import (
     Tokens,
     for_ever,
 )
-from tests.models.gateway.at_the_door import door_to
+from tests.models.gateway.endpoint_clients import endpoint_to
 from tests.models.raw import raw_call, raw_text
 from tests.patience import with_growing_limit
 
@@ -295,7 +295,7 @@ def test_a_pause_that_is_longer_than_the_time_left_is_not_made(attempt):
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_socket_that_nobody_listens_on_is_an_llm_error(problem, sandbox, tmp_path, wire):
     with ScriptedModel([]) as scripted:
-        with door_to(scripted, tmp_path / "log", model=MODELS[wire]) as door:
+        with endpoint_to(scripted, tmp_path / "log", model=MODELS[wire]) as door:
             pass
         outcome = LlmAgent(sleep=[].append).solve(problem, sandbox, budget_of(), door)
     assert outcome.ending is AgentEnding.LLM_ERROR
@@ -364,7 +364,7 @@ def test_without_a_model_there_is_nothing_to_do(problem, sandbox):
 
 
 def test_a_door_to_another_wire_is_said_to_be_of_no_use(problem, sandbox, tmp_path):
-    with ScriptedModel([]) as scripted, door_to(scripted, tmp_path / "log") as door:
+    with ScriptedModel([]) as scripted, endpoint_to(scripted, tmp_path / "log") as door:
         other = replace(door, api_formats=(ApiFormat.GEMINI_GENERATE,))
         with pytest.raises(LLMError, match="supports openai-chat or anthropic-messages"):
             LlmAgent().solve(problem, sandbox, budget_of(), other)

@@ -1,3 +1,8 @@
+"""Every task of the corpus has its files, and Harbor's own results or a note why not."""
+
+import json
+from pathlib import Path
+
 import pytest
 
 from agentbench.errors import UsageError
@@ -22,21 +27,21 @@ def refused(folder) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "output"),
     [
         ("Do it.\n", "Do it.\n"),
         ("<!-- harbor-canary GUID 1 -->\n# another canary\n\n\nDo it.", "Do it."),
         ("# Do it\n<!-- canary -->\n", "# Do it\n<!-- canary -->\n"),
     ],
 )
-def test_marks_of_provenance_are_not_for_agents(text, shown):
-    assert without_canary(text) == shown
+def test_canary_is_removed_from_instruction(text, output):
+    assert without_canary(text) == output
 
 
 def test_the_first_schema_becomes_a_task_whose_script_judges(tmp_path):
-    made = task(harbor_folder(tmp_path / "Hello_1"))
-    table = made.new.table
-    assert (made.new.id, table.title) == ("hello_1", "hello_1")
+    created = task(harbor_folder(tmp_path / "Hello_1"))
+    table = created.new.table
+    assert (created.new.id, table.title) == ("hello_1", "hello_1")
     assert table.tags == ("harbor", "text", "first", "easy", "files")
     assert (table.repo.workdir, table.environment.dockerfile) == ("/app", "environment/Dockerfile")
     assert (table.environment.memory_mib, table.environment.disk_mib) == (1024, 2048)
@@ -47,22 +52,22 @@ def test_the_first_schema_becomes_a_task_whose_script_judges(tmp_path):
     assert table.agent.timeout_s == 60.0
 
 
-def test_the_answers_stay_out_of_what_the_image_is_built_of(tmp_path):
-    made = task(harbor_folder(tmp_path / "hello"))
-    assert sorted(made.new.folders) == ["environment", "solution", "tests"]
-    assert sorted(made.new.copies) == [
+def test_answers_are_not_in_build_context(tmp_path):
+    created = task(harbor_folder(tmp_path / "hello"))
+    assert sorted(created.new.folders) == ["environment", "solution", "tests"]
+    assert sorted(created.new.copies) == [
         "harbor/README.md",
         "harbor/instruction.md",
         "harbor/task.toml",
     ]
-    assert made.new.instruction == "Write `hello` into hello.txt."
+    assert created.new.instruction == "Write `hello` into hello.txt."
 
 
 def test_a_name_of_a_package_gives_the_id_and_its_description_the_title(tmp_path):
     text = '[task]\nname = "org/A Task"\ndescription = "First line.\\nSecond."\nkeywords = ["k"]\n'
-    made = task(harbor_folder(tmp_path / "x", {"task.toml": text}))
-    assert (made.new.id, made.new.table.title) == ("a-task", "First line.")
-    assert made.new.table.tags == ("harbor", "k")
+    created = task(harbor_folder(tmp_path / "x", {"task.toml": text}))
+    assert (created.new.id, created.new.table.title) == ("a-task", "First line.")
+    assert created.new.table.tags == ("harbor", "k")
 
 
 def test_a_prebuilt_image_is_used_as_it_is(tmp_path):
@@ -71,11 +76,11 @@ def test_a_prebuilt_image_is_used_as_it_is(tmp_path):
         "environment/Dockerfile": None,
         "environment/notes.txt": None,
     }
-    made = task(harbor_folder(tmp_path / "x", changes))
-    table = made.new.table
+    created = task(harbor_folder(tmp_path / "x", changes))
+    table = created.new.table
     assert (table.environment.image, table.environment.dockerfile) == ("python:3.12", None)
     assert table.repo.workdir == "/app"
-    assert any("/app is assumed" in note for note in made.notes)
+    assert any("/app is assumed" in note for note in created.notes)
 
 
 def test_a_separate_verifier_has_its_own_image(tmp_path):
@@ -108,10 +113,10 @@ def test_the_script_has_a_network_where_the_task_says_so(tmp_path, text, network
     assert table.verifier.network == network
 
 
-def test_a_task_without_a_solution_is_taken_and_says_so(tmp_path):
-    made = task(harbor_folder(tmp_path / "x", {"solution/solve.sh": None}))
-    assert made.new.table.solution is None
-    assert any("the task cannot be proved" in note for note in made.notes)
+def test_task_without_solution_has_a_note(tmp_path):
+    created = task(harbor_folder(tmp_path / "x", {"solution/solve.sh": None}))
+    assert created.new.table.solution is None
+    assert any("the task cannot be proved" in note for note in created.notes)
 
 
 def test_an_environment_folder_decides_the_workdir_over_the_dockerfile(tmp_path):
@@ -120,7 +125,7 @@ def test_an_environment_folder_decides_the_workdir_over_the_dockerfile(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "messages"),
     [
         ({"task.toml": None}, "task.toml: is missing"),
         ({"task.toml": "\ufeff" + ONE_ZERO}, "task.toml: begins with a byte order mark"),
@@ -144,9 +149,9 @@ def test_an_environment_folder_decides_the_workdir_over_the_dockerfile(tmp_path)
         ({"task.toml": '[task]\nname = "org/-"\n'}, "task.toml: task.name: '-' gives no id"),
     ],
 )
-def test_a_folder_that_cannot_be_taken_is_refused_with_file_and_field(tmp_path, changes, said):
+def test_unsupported_folder_is_rejected_with_field(tmp_path, changes, messages):
     (one,) = refused(harbor_folder(tmp_path / "x", changes))
-    assert one.startswith(said)
+    assert one.startswith(messages)
 
 
 def contents(folder) -> dict[str, bytes]:
@@ -188,7 +193,7 @@ env = { B = "2" }
 """
 
 
-def test_steps_take_from_the_task_what_harbor_takes(tmp_path):
+def test_steps_inherit_values_as_in_harbor(tmp_path):
     changes = {
         "task.toml": STEPS,
         "instruction.md": None,
@@ -223,7 +228,7 @@ def test_steps_take_from_the_task_what_harbor_takes(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "messages"),
     [
         ({"steps/one/instruction.md": None}, "steps/one/instruction.md: is missing"),
         ({"tests/test.sh": None}, "tests/test.sh: is missing"),
@@ -232,9 +237,9 @@ def test_steps_take_from_the_task_what_harbor_takes(tmp_path):
         ({"task.toml": '[[steps]]\nname = "../x"\n'}, "steps/../x/instruction.md: is missing"),
     ],
 )
-def test_a_step_without_its_files_is_refused(tmp_path, changes, said):
+def test_a_step_without_its_files_is_refused(tmp_path, changes, messages):
     usual = {"task.toml": '[[steps]]\nname = "one"\n', "steps/one/instruction.md": "Do it.\n"}
-    assert refused(harbor_folder(tmp_path / "x", {**usual, **changes}))[0].startswith(said)
+    assert refused(harbor_folder(tmp_path / "x", {**usual, **changes}))[0].startswith(messages)
 
 
 def test_links_out_of_the_folder_are_refused_before_anything_is_copied(tmp_path):
@@ -267,20 +272,20 @@ def test_a_folder_of_folders_becomes_tasks_that_load(folders, tmp_path):
     assert several.solution.env == {"SAID": "hello"}
 
 
-def test_the_good_rest_is_written_though_some_are_refused(folders, tmp_path):
+def test_valid_folders_are_imported_despite_rejections(folders, tmp_path):
     harbor_folder(folders / "broken", {"task.toml": "["})
     harbor_folder(folders / "hello-again", {"task.toml": '[task]\nname = "org/hello"\n'})
     harbor_folder(folders / "silent", {"instruction.md": "<!-- canary -->\n"})
     imported = import_folders(HARBOR, [folders], tmp_path / "ours")
     assert len(imported.written) == 4
-    said = [str(refusal).replace(f"{folders}/", "") for refusal in imported.rejections]
-    assert said[0].startswith("broken/task.toml: not valid TOML")
-    assert said[1] == "hello-again: has the id hello, as an earlier folder"
-    assert said[2].startswith("silent: ")
-    assert "instruction.md: is empty" in said[2]
+    messages = [str(refusal).replace(f"{folders}/", "") for refusal in imported.rejections]
+    assert messages[0].startswith("broken/task.toml: not valid TOML")
+    assert messages[1] == "hello-again: has the id hello, as an earlier folder"
+    assert messages[2].startswith("silent: ")
+    assert "instruction.md: is empty" in messages[2]
 
 
-def test_what_is_there_stays_unless_it_is_to_be_replaced(folders, tmp_path):
+def test_existing_import_is_replaced_only_on_request(folders, tmp_path):
     out = tmp_path / "ours"
     import_folders(HARBOR, [folders / "hello"], out)
     (out / "hello" / "instruction.md").write_text("mine\n")
@@ -303,3 +308,34 @@ def test_a_source_without_a_task_is_wrong_usage(tmp_path, source):
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match=r"task\.toml"):
         import_folders(HARBOR, [tmp_path / source], tmp_path / "ours")
+
+
+CORPUS = Path(__file__).parents[1] / "harbor_corpus"
+EXPECTED = json.loads((CORPUS / "expected.json").read_text())
+TASKS = {file.parent.name for file in CORPUS.glob("*/task.toml")}
+NEVER_JUDGED = {"28-unhealthy", "29-unset-variable"}
+
+
+def test_every_task_has_harbors_results_or_a_note():
+    assert TASKS - set(EXPECTED["tasks"]) == TASKS & set(EXPECTED["notes"])
+    assert set(EXPECTED["tasks"]) <= TASKS
+    assert len(EXPECTED["tasks"]) >= 25
+
+
+@pytest.mark.parametrize("task", sorted(EXPECTED["tasks"]))
+def test_only_the_solution_has_the_full_reward(task):
+    of = {agent: judged["rewards"] for agent, judged in EXPECTED["tasks"][task].items()}
+    assert of.keys() == {"oracle", "nop", "wrong"}
+    if task in NEVER_JUDGED:
+        assert set(of.values()) == {None}
+    else:
+        assert of["oracle"] not in (None, of["nop"], of["wrong"])
+
+
+@pytest.mark.parametrize("task", sorted(TASKS))
+def test_each_task_has_the_files_that_a_run_needs(task):
+    folder = CORPUS / task
+    for file in ("wrong/solve.sh", "environment"):
+        assert (folder / file).exists(), file
+    assert list(folder.glob("**/tests/test.sh"))
+    assert list(folder.glob("**/solution/solve.sh"))

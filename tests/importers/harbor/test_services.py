@@ -21,7 +21,7 @@ def refused(folder) -> list[str]:
     return [str(each).replace(f"{folder}/", "") for each in found]
 
 
-def test_a_compose_file_becomes_the_services_beside_the_image(tmp_path):
+def test_compose_file_becomes_services(tmp_path):
     environment = table(harbor_folder(tmp_path, {COMPOSE: DB})).environment
     assert environment.compose == COMPOSE
     assert environment.dockerfile == "environment/Dockerfile"
@@ -36,12 +36,12 @@ services:
     working_dir: /srv/work
     healthcheck: {test: ["CMD", "test", "-e", "/a b"], interval: 1m30s, retries: 7}
 """
-    made = table(
+    created = table(
         harbor_folder(tmp_path, {COMPOSE: main, "environment/other/Dockerfile": "FROM scratch\n"})
     )
-    environment = made.environment
+    environment = created.environment
     assert (environment.dockerfile, environment.user) == (None, "1001")
-    assert made.repo.workdir == "/srv/work"
+    assert created.repo.workdir == "/srv/work"
     assert environment.healthcheck is not None
     assert environment.healthcheck.command == "test -e '/a b'"
     assert (environment.healthcheck.interval_s, environment.healthcheck.retries) == (90.0, 7)
@@ -50,8 +50,8 @@ services:
 def test_the_dockerfile_that_main_builds_gives_the_usual_user_and_folder(tmp_path):
     main = "services: {main: {build: ./app}}\n"
     own = "FROM debian\nWORKDIR /srv/app\nUSER clerk\n"
-    made = table(harbor_folder(tmp_path, {COMPOSE: main, "environment/app/Dockerfile": own}))
-    assert (made.repo.workdir, made.environment.user) == ("/srv/app", "clerk")
+    created = table(harbor_folder(tmp_path, {COMPOSE: main, "environment/app/Dockerfile": own}))
+    assert (created.repo.workdir, created.environment.user) == ("/srv/app", "clerk")
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_separate_verifier_has_the_services_of_its_own_folder(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "result"),
     [
         (
             {COMPOSE: "services: {db: {image: a, privileged: true}}\n"},
@@ -152,9 +152,9 @@ def test_a_separate_verifier_has_the_services_of_its_own_folder(tmp_path):
     ],
 )
 @pytest.mark.docker
-def test_what_would_break_the_isolation_is_refused_with_file_and_field(tmp_path, changes, said):
+def test_unsafe_compose_settings_are_refused(tmp_path, changes, result):
     (one,) = refused(harbor_folder(tmp_path, changes))
-    assert one.startswith(said)
+    assert one.startswith(result)
 
 
 @pytest.mark.docker

@@ -17,7 +17,7 @@ from agentbench.importers.release.package_index import (
 from tests.importers.release.local_index import NEW, LocalIndex
 
 
-def test_a_variable_outranks_a_files_section_for_downloads_and_that_the_common_one():
+def test_priority_of_pip_settings():
     lines = [
         "global.index-url='https://one.example/simple'",
         "download.index-url='https://two.example/simple'",
@@ -48,7 +48,7 @@ def test_without_settings_it_is_the_public_index():
     assert parse_pip_settings([]) == PipSettings()
 
 
-def test_pip_itself_is_asked(monkeypatch: pytest.MonkeyPatch):
+def test_settings_are_read_from_pip(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PIP_INDEX_URL", "https://asked.example/simple")
     assert read_pip_settings().index == "https://asked.example/simple"
 
@@ -75,7 +75,7 @@ def test_the_day_of_the_upload_is_known_where_the_index_says_it(index):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "result"),
     [
         (["absent"], "package: the index has none of this name"),
         (["demo", "7.0"], "version: the index has no 7.0"),
@@ -83,8 +83,8 @@ def test_the_day_of_the_upload_is_known_where_the_index_says_it(index):
         (["demo", "1.0"], "expected a release before 1.0"),
     ],
 )
-def test_what_the_index_does_not_have_is_said(index, words, said):
-    with pytest.raises(InputError, match=said):
+def test_missing_release_is_reported(index, words, result):
+    with pytest.raises(InputError, match=result):
         pair(index, *words)
 
 
@@ -93,7 +93,7 @@ def test_a_release_that_was_withdrawn_is_no_default(index):
     assert str(pair(index, "demo").new.version) == "1.1"
 
 
-def test_a_package_of_try_outs_alone_has_no_release(index):
+def test_package_of_prereleases_has_no_release(index):
     index.add("early", "1.0a1", NEW)
     with pytest.raises(InputError, match="no release of it that is final"):
         pair(index, "early")
@@ -111,14 +111,14 @@ def test_a_release_that_was_withdrawn_is_refused_with_its_reason(index):
         pair(index, "demo", "1.2")
 
 
-def test_an_archive_is_downloaded_under_a_name_of_ours(index, tmp_path):
+def test_archive_is_downloaded_under_own_name(index, tmp_path):
     release = pair(index, "demo").new
     target = index.client.download(release, tmp_path)
     assert target == tmp_path / "demo-1.1.tar.gz"
     assert target.read_bytes() == (index.folder / "demo-1.1.tar.gz").read_bytes()
 
 
-def test_an_archive_that_is_not_what_its_digest_says_is_refused(index, tmp_path):
+def test_archive_with_wrong_digest_is_refused(index, tmp_path):
     index.add("demo", "1.2", NEW, hashes={"sha256": "0" * 64})
     with pytest.raises(InputError, match=r"demo-1\.2\.tar\.gz: sha256 digest"):
         index.client.download(pair(index, "demo", "1.2").new, tmp_path)
@@ -165,13 +165,13 @@ def test_a_package_one_release_or_two_may_be_asked_for():
     ["-r", "--index-url=http://x", "https://example.org/x.tar.gz", "../x", "x/y", "x[y]", "x==1",
      ".", "x y", "x;reboot", ""],
 )  # fmt: skip
-def test_what_is_no_name_of_a_package_is_refused(name):
+def test_invalid_package_name_is_refused(name):
     with pytest.raises(InputError, match="package: expected a name on the index"):
         parse_requested_releases([name])
 
 
 @pytest.mark.parametrize("version", ["latest", "../1", "-r", "1.0;x", "*"])
-def test_what_is_no_version_is_refused(version):
+def test_invalid_version_is_refused(version):
     with pytest.raises(InputError, match="version: expected one as in"):
         parse_requested_releases(["x", version])
 
@@ -188,11 +188,11 @@ def test_one_to_three_words_are_expected(words):
         parse_requested_releases(words)
 
 
-def test_a_file_gives_its_right_lines_and_names_the_wrong_ones(tmp_path):
+def test_file_gives_valid_lines_and_rejections(tmp_path):
     path = tmp_path / "list"
     path.write_bytes(b"\xef\xbb\xbf# tried\r\nx 1 2\r\n\r\ny  # newest\r\n-r z\r\nx 1 2\r\n")
-    wanted, refused = read_requested_releases(path)
-    assert [str(pair) for pair in wanted] == ["x 1 2", "y"]
+    requested, refused = read_requested_releases(path)
+    assert [str(pair) for pair in requested] == ["x 1 2", "y"]
     assert [str(one).partition(": ")[0] for one in refused] == [f"{path}:5", f"{path}:6"]
     assert "requested twice" in refused[1].what
 
@@ -204,6 +204,6 @@ def test_a_file_of_no_packages_is_refused(tmp_path, content):
         read_requested_releases(tmp_path / "list")
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path):
+def test_missing_file_is_refused(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         read_requested_releases(tmp_path / "absent")

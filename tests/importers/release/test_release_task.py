@@ -49,7 +49,7 @@ SECTION = ChangelogSection(
 VERSIONS = ("1.0", "1.1")
 
 
-def test_the_changelog_is_told_with_its_origin():
+def test_instruction_quotes_changelog():
     text = instruction_of("demo", VERSIONS, [SECTION], ["test_a"])
     assert text.startswith("# demo 1.0: make it do what 1.1 does\n")
     assert "changelog (CHANGES.md)" in text
@@ -57,28 +57,28 @@ def test_the_changelog_is_told_with_its_origin():
     assert "names of the tests" not in text
 
 
-def test_lines_of_the_solution_and_blocks_that_hold_one_are_left_out():
-    (told,) = without_code([SECTION], FIX)
-    assert told.text == "- last is right now\nelse:\n```\nlast([1])\n```\n- done"
+def test_lines_of_solution_are_removed_from_changelog():
+    (result,) = without_code([SECTION], FIX)
+    assert result.text == "- last is right now\nelse:\n```\nlast([1])\n```\n- done"
 
 
-def test_a_block_that_does_not_end_is_told_as_it_is():
+def test_unclosed_block_is_quoted():
     open_block = replace(SECTION, text="```\nx = 1")
     assert without_code([open_block], FIX)[0].text == "```\nx = 1"
 
 
-def test_without_a_changelog_the_names_of_the_tests_are_told_and_it_is_said():
+def test_instruction_names_tests_without_changelog():
     text = instruction_of("demo", VERSIONS, [], ["test_the_last_item_is_given", "test_"])
     assert "changelog does not say" in text
     assert "- the last item is given\n- test_\n" in text
 
 
-def test_very_many_tests_are_not_all_told():
+def test_number_of_named_tests_is_limited():
     text = instruction_of("demo", VERSIONS, [], [f"test_{n}" for n in range(45)])
     assert "- and 5 more" in text
 
 
-def test_with_neither_it_is_said_that_nothing_is_said():
+def test_instruction_without_changelog_and_tests():
     assert "does not mention it" in instruction_of("demo", VERSIONS, [], [])
 
 
@@ -104,7 +104,7 @@ def test_two_releases_become_a_task_that_loads(index, tmp_path):
     assert (folder / "repo/demo.py").read_text() == OLD["demo.py"]
 
 
-def test_the_solution_holds_the_fix_and_no_new_version(index, tmp_path):
+def test_solution_has_no_new_version(index, tmp_path):
     patch = (made(index, tmp_path) / "solution.patch").read_text()
     assert "+    return items[-1]" in patch
     assert "__version__ = " not in patch.replace(' __version__ = "1.0"', "")
@@ -112,7 +112,7 @@ def test_the_solution_holds_the_fix_and_no_new_version(index, tmp_path):
     assert "CHANGES.md" not in patch
 
 
-def test_the_agent_is_told_nothing_of_the_tests_or_the_fix(index, tmp_path):
+def test_instruction_has_no_tests_and_no_fix(index, tmp_path):
     folder = made(index, tmp_path)
     assert "items[-1]" not in (folder / "instruction.md").read_text()
     assert "test_the_last_item" not in (folder / "repo/test_demo.py").read_text()
@@ -128,7 +128,7 @@ def test_the_agent_is_told_nothing_of_the_tests_or_the_fix(index, tmp_path):
     ],
     ids=["same-tests", "metadata", "version", "extension"],
 )
-def test_releases_that_make_no_task_are_refused_with_the_reason(index, tmp_path, files, said):
+def test_unsuitable_releases_are_refused(index, tmp_path, files, said):
     index.add("demo", "1.2", files)
     with pytest.raises(InputError, match=said):
         made(index, tmp_path, "demo", "1.0", "1.2")
@@ -141,7 +141,7 @@ def test_a_release_without_tests_is_refused(index, tmp_path):
         made(index, tmp_path, "demo", "1.0", "1.2")
 
 
-def test_test_paths_are_those_that_are_there_with_the_hidden_tests(index, tmp_path):
+def test_test_paths_exist_with_hidden_tests(index, tmp_path):
     moved = {name: text for name, text in NEW.items() if name != "test_demo.py"}
     moved |= {"checks/test_demo.py": NEW["test_demo.py"], "tests/testmore.py": NEW["test_demo.py"]}
     index.add("demo", "1.2", moved)
@@ -150,7 +150,7 @@ def test_test_paths_are_those_that_are_there_with_the_hidden_tests(index, tmp_pa
     assert task.problem.test_paths == ("checks/test_demo.py", "tests/testmore.py")
 
 
-def test_where_the_older_release_has_no_tests_the_newer_ones_say_how_they_run(index, tmp_path):
+def test_newer_release_gives_environment_without_older_tests(index, tmp_path):
     index.add("bare", "1.0", {name: OLD[name] for name in ("PKG-INFO", "demo.py")})
     index.add("bare", "1.1", {**NEW, "test_demo.py": f"import yaml\n{NEW['test_demo.py']}"})
     folder = made(index, tmp_path, "bare")
@@ -202,7 +202,7 @@ def test_a_version_in_a_sentence_or_a_list_begins_no_section(tmp_path):
     assert list(said(tmp_path, "NEWS", text)) == ["1.2"]
 
 
-def test_a_project_without_a_changelog_or_without_that_section_says_nothing(tmp_path):
+def test_project_without_changelog_has_no_sections(tmp_path):
     assert said(tmp_path, "README", "## 1.2\n\ntwo") == {}
     assert said(tmp_path, "CHANGES", "## 0.9\n\nold") == {}
     assert said(tmp_path, "HISTORY", "See the pages on the web.\n") == {}
@@ -223,7 +223,7 @@ def between(tmp_path, before, after):
     return fix_between(old, new, tmp_path / "scratch")
 
 
-def test_tests_are_on_one_side_and_the_rest_on_the_other(tmp_path):
+def test_difference_is_split_into_tests_and_solution(tmp_path):
     fix = between(tmp_path, OLD, NEW)
     assert fix.tests == (PurePosixPath("test_demo.py"),)
     assert b"test_demo.py" not in fix.solution_patch
@@ -252,7 +252,7 @@ def test_both_patches_apply_to_the_older_files(tmp_path):
         ({"demo.py": NEW["demo.py"]}, "the newer release adds or changes no test"),
     ],
 )
-def test_a_difference_that_makes_no_task_is_said(tmp_path, changed, said):
+def test_unsuitable_difference_is_refused(tmp_path, changed, said):
     with pytest.raises(InputError, match=said):
         between(tmp_path, OLD, {**OLD, **changed})
 
@@ -280,7 +280,7 @@ def test_the_names_of_added_and_changed_tests_are_read_from_the_patch(tmp_path):
         ({"setup.py": "setup(ext_modules=[Extension('x', ['x.c'])])"}, "ext_modules"),
     ],
 )
-def test_a_project_that_a_compiler_has_to_make_is_told(tmp_path, files, said):
+def test_compiled_project_is_recognised(tmp_path, files, said):
     why = why_compiler_needed(write_tree(tmp_path, files))
     assert why is not None
     assert why.startswith("it has a binary extension")
@@ -291,5 +291,5 @@ def test_a_project_that_a_compiler_has_to_make_is_told(tmp_path, files, said):
     "files",
     [{}, {"setup.py": "setup()"}, {"pyproject.toml": '[build-system]\nrequires = ["./x", "flit"]'}],
 )
-def test_python_alone_needs_none(tmp_path, files):
+def test_pure_python_needs_no_compiler(tmp_path, files):
     assert why_compiler_needed(write_tree(tmp_path, files)) is None

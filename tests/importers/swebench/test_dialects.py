@@ -59,7 +59,7 @@ def test_no_names_are_an_empty_list(value):
         {3: ["x"]},
     ],
 )
-def test_a_form_of_more_meanings_is_refused(value):
+def test_ambiguous_names_are_refused(value):
     with pytest.raises(ValueError, match=r"is not JSON|expected a list|expected lists"):
         names_of(value)
 

@@ -35,7 +35,7 @@ SHARDS = ["data/train-00000-of-00002.parquet", "data/train-00001-of-00002.parque
         (["README.md", "dataset_infos.json", "eval.py"], {}),
     ],
 )  # fmt: skip
-def test_names_of_files_tell_their_split(names, splits):
+def test_split_follows_from_file_name(names, splits):
     assert splits_by_name(names) == {
         config: {split: [names[number] for number in files] for split, files in found.items()}
         for config, found in splits.items()
@@ -76,7 +76,7 @@ def test_an_owner_and_a_name_are_a_data_set(name):
 
 
 @pytest.mark.parametrize("name", ["verified", "a/b/c", "/a/b", "../b", "./b", "a/..", "a b/c", ""])
-def test_other_texts_are_not(name):
+def test_other_texts_are_no_data_set(name):
     assert not is_dataset_name(name)
 
 

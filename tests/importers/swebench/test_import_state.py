@@ -35,7 +35,7 @@ def written_at(tmp_path):
     return (tmp_path / "tasks" / TASK).stat().st_ino
 
 
-def test_an_instance_that_is_written_is_not_written_again(again, project, tmp_path):
+def test_written_instance_is_skipped(again, project, tmp_path):
     first = again(project.instance())
     before = written_at(tmp_path)
     second = again(project.instance())
@@ -61,7 +61,7 @@ def test_a_changed_row_or_recipe_is_imported_again(again, project, tmp_path, wha
     assert written_at(tmp_path) != before
 
 
-def test_a_task_that_somebody_has_changed_is_not_lost(again, project, tmp_path):
+def test_changed_task_is_not_replaced(again, project, tmp_path):
     again(project.instance())
     note = tmp_path / "tasks" / TASK / "instruction.md"
     note.write_text("My own text.\n")
@@ -78,7 +78,7 @@ def test_a_task_without_a_state_is_not_replaced(again, project, tmp_path):
     assert "already exists; give another --out, or --replace" in refusal.what
 
 
-def test_an_instance_that_a_run_has_refused_stays_refused(again, project, tmp_path):
+def test_refused_instance_stays_refused(again, project, tmp_path):
     (state,) = again(project.instance()).written.values()
     changes = {"step": ImportStep.REFUSED, "refusal": "fixes no test"}
     with open_states(tmp_path / "tasks", replace=False) as states:
@@ -117,7 +117,7 @@ def test_only_one_import_uses_a_folder(tmp_path):
         pass
 
 
-def test_half_written_tasks_of_dead_imports_are_removed(tmp_path):
+def test_unfinished_tasks_of_dead_imports_are_removed(tmp_path):
     for name in (".new-dead", ".new-alive"):
         (tmp_path / name / "task").mkdir(parents=True)
     with own_folder(tmp_path / ".new-dead"):

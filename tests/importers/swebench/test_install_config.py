@@ -8,7 +8,7 @@ from agentbench.importers.swebench.environments import (
 )
 from agentbench.importers.swebench.instance import parse_instance
 from agentbench.tasks.dataset_rows import DatasetRow
-from tests.importers.swebench.test_swebench_instance import WHOLE
+from tests.importers.swebench.test_instance import WHOLE
 
 FREEZE = """\
 attrs==25.1.0
@@ -135,6 +135,6 @@ def test_a_row_of_swe_bench_live_is_set_up_by_the_image_of_its_id():
     ],
 )
 def test_a_set_up_that_cannot_be_used_is_refused(changes, what):
-    with pytest.raises(UnknownEnvironmentError) as told:
+    with pytest.raises(UnknownEnvironmentError) as result:
         environment(**changes)
-    assert what in str(told.value)
+    assert what in str(result.value)

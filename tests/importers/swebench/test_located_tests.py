@@ -72,7 +72,7 @@ def listed(folder):
     return tests["fail_to_pass"], tests["pass_to_pass"]
 
 
-def test_names_that_were_cut_become_the_ids_that_a_run_shows(take, options):
+def test_truncated_names_become_node_ids(take, options):
     folder = take(
         FAIL_TO_PASS=[f"{FILE}::test_last[two", f"{FILE}::test_last[one]"],
         PASS_TO_PASS=["test_first", "[100%]"],
@@ -90,7 +90,7 @@ def test_names_that_were_cut_become_the_ids_that_a_run_shows(take, options):
     }
 
 
-def test_a_name_that_no_mended_test_bears_is_refused_and_its_task_removed(take, options):
+def test_name_without_fixed_test_rejects_the_task(take, options):
     folder = take(FAIL_TO_PASS=[f"{FILE}::test_last[three", "test_first"])
     (refusal,) = write_located_tests([folder], options, follow).rejections
     assert (refusal.instance, refusal.field) == ("Acme__counting-7", "FAIL_TO_PASS")
@@ -98,7 +98,7 @@ def test_a_name_that_no_mended_test_bears_is_refused_and_its_task_removed(take, 
     assert not folder.exists()
 
 
-def test_pass_to_pass_ids_that_no_test_has_did_not_run_and_do_not_count(take, options):
+def test_unknown_pass_to_pass_ids_do_not_count(take, options):
     gone = [f"{FILE}::test_gone_{number}" for number in range(5)]
     folder = take(PASS_TO_PASS=[*gone, f"{FILE}::test_first"])
     result = write_located_tests([folder], options, follow)
@@ -168,8 +168,8 @@ def test_fail_to_pass_names_of_untouched_files_that_pass_before_any_fix_are_kept
     result = write_located_tests([folder], options, follow)
     (note,) = result.notes
     assert note.endswith(f"pass here before any fix, and count as PASS_TO_PASS: {name}")
-    (kept,) = listed(folder)[1]
-    assert kept.startswith(name)
+    (stored,) = listed(folder)[1]
+    assert stored.startswith(name)
 
 
 def test_names_of_unittest_in_untouched_modules_are_run_and_stay(take, options):
@@ -195,7 +195,7 @@ def test_names_of_unittest_in_untouched_modules_are_run_and_stay(take, options):
     )
 
 
-def test_a_test_to_fix_that_passes_before_any_fix_is_to_be_kept(take, options):
+def test_passing_test_to_fix_becomes_pass_to_pass(take, options):
     folder = take(FAIL_TO_PASS=[f"{FILE}::test_first", f"{FILE}::test_last[one]"], PASS_TO_PASS=[])
     result = write_located_tests([folder], options, follow)
     assert result.notes == (
@@ -205,7 +205,7 @@ def test_a_test_to_fix_that_passes_before_any_fix_is_to_be_kept(take, options):
     assert listed(folder) == ([f"{FILE}::test_last[one]"], [f"{FILE}::test_first"])
 
 
-def test_a_run_that_does_not_reach_its_end_changes_no_list(take, options):
+def test_incomplete_run_changes_no_list(take, options):
     names = [f"{FILE}::test_gone", f"{FILE}::test_first"]
     folder = take(more_tests=ENDING_TESTS, PASS_TO_PASS=names)
     before = (folder / "task.toml").read_text()
@@ -214,7 +214,7 @@ def test_a_run_that_does_not_reach_its_end_changes_no_list(take, options):
     assert (folder / "task.toml").read_text() == before
 
 
-def test_an_engine_that_is_away_refuses_no_instance(take, options):
+def test_lost_engine_rejects_no_instance(take, options):
     folder = take(FAIL_TO_PASS=["test_gone"])
     away = options.replace(sandbox=UnreliableProvider(), retries=0)
     result = write_located_tests([folder], away, follow)
@@ -225,7 +225,7 @@ def test_an_engine_that_is_away_refuses_no_instance(take, options):
 
 
 @pytest.mark.parametrize("names", [["test_first"], ["test_gone", "test_last[one]"]])
-def test_an_instance_that_does_not_hold_here_keeps_its_lists(take, options, names):
+def test_invalid_instance_keeps_its_lists(take, options, names):
     folder = take(FAIL_TO_PASS=[f"{FILE}::{name}" for name in names], PASS_TO_PASS=[])
     before = (folder / "task.toml").read_text()
     result = write_located_tests([folder], options, follow)
@@ -264,7 +264,7 @@ new file mode 100644
 """
 
 
-def test_where_nothing_is_run_names_of_functions_are_found_in_the_source(take, tmp_path):
+def test_function_names_are_found_in_source(take, tmp_path):
     folder = take(
         FUNCTIONS,
         FAIL_TO_PASS=["test_method"],
@@ -286,7 +286,7 @@ def test_where_nothing_is_run_names_of_functions_are_found_in_the_source(take, t
         (f"{FILE}::test_last[two", "is not the name of a function"),
     ],
 )
-def test_where_nothing_is_run_tasks_with_other_names_are_refused(take, tmp_path, name, why):
+def test_other_names_without_a_run_reject_the_task(take, tmp_path, name, why):
     folder = take(FUNCTIONS, FAIL_TO_PASS=[name])
     (refusal,) = locate_by_source([folder], Mirrors(tmp_path / "mirrors"))
     assert why in refusal.what
@@ -301,7 +301,7 @@ def test_a_file_that_does_not_parse_here_names_no_functions(take, tmp_path):
     assert "tests/test_more.py cannot be parsed" in refusal.what
 
 
-def test_a_test_that_is_to_be_fixed_is_not_also_to_be_kept():
+def test_test_to_fix_is_not_in_pass_to_pass():
     origin = SwebenchOrigin(
         instance_id="x",
         repo="a/b",

@@ -52,7 +52,7 @@ def test_a_task_without_an_attempt_is_incomplete():
 @pytest.mark.parametrize(
     "record", [records.lost(patch=PATCH), records.interrupted(patch=PATCH), timed_out()]
 )
-def test_what_the_infrastructure_or_the_time_took_is_an_error_and_never_unresolved(record):
+def test_infrastructure_and_time_limits_are_errors(record):
     assert outcome_of(record) is InstanceOutcome.ERROR
 
 
@@ -94,7 +94,7 @@ def test_a_report_counts_and_names_every_instance():
         assert document[f"{kind}_instances"] == len(document[f"{kind}_ids"])
 
 
-def test_of_an_instance_that_was_judged_each_test_is_told():
+def test_judged_instance_has_report_of_tests():
     report = instance_report(reported("x", OUTCOMES[InstanceOutcome.UNRESOLVED]))
     document = report.model_dump(mode="json", by_alias=True)
     assert document == {
@@ -116,11 +116,11 @@ def test_of_an_instance_that_was_judged_each_test_is_told():
 @pytest.mark.parametrize(
     "outcome", [InstanceOutcome.EMPTY_PATCH, InstanceOutcome.ERROR, InstanceOutcome.INCOMPLETE]
 )
-def test_an_instance_that_was_not_judged_has_no_report_of_its_own(outcome):
+def test_unjudged_instance_has_no_report(outcome):
     assert instance_report(reported("x", OUTCOMES[outcome])) is None
 
 
-def test_a_name_that_was_cut_is_told_as_it_was_and_fails_with_any_of_its_tests():
+def test_truncated_name_fails_with_any_of_its_tests():
     origin = SwebenchOrigin(
         instance_id="x",
         repo="a/b",
@@ -149,7 +149,7 @@ def test_a_test_that_was_to_be_fixed_is_a_success_only_if_it_passed(outcome):
     assert (status.FAIL_TO_PASS.success, status.FAIL_TO_PASS.failure) == ((), (A,))
 
 
-def test_a_task_that_is_no_instance_goes_by_its_own_id_and_tests():
+def test_other_task_is_reported_by_its_own_id():
     one = ReportedInstance(origin=None, task_id="mine", record=OUTCOMES[InstanceOutcome.RESOLVED])
     assert run_report([one]).resolved_ids == ("mine",)
     assert instance_report(one).tests_status.FAIL_TO_PASS.success == (A,)

@@ -4,7 +4,7 @@ from agentbench.models.interface import TokenCounts
 FORMAT = GeminiGenerateFormat()
 
 
-def test_thoughts_and_what_tools_put_in_count() -> None:
+def test_thoughts_and_tool_tokens_count() -> None:
     usage = {
         "promptTokenCount": 10,
         "toolUsePromptTokenCount": 5,
@@ -17,7 +17,7 @@ def test_thoughts_and_what_tools_put_in_count() -> None:
     assert FORMAT.tokens({}, TokenCounts(input=1)) == TokenCounts(input=1)
 
 
-def test_the_end_a_refusal_and_an_error_are_seen() -> None:
+def test_end_refusal_and_error_are_recognised() -> None:
     assert FORMAT.ends({"candidates": [{"finishReason": "STOP"}]})
     assert not FORMAT.ends({"candidates": [{"content": {}}]})
     blocked = {"promptFeedback": {"blockReason": "SAFETY"}}
@@ -29,6 +29,6 @@ def test_the_end_a_refusal_and_an_error_are_seen() -> None:
     assert FORMAT.error({"candidates": []}) is None
 
 
-def test_nothing_is_amended() -> None:
+def test_request_is_not_amended() -> None:
     assert FORMAT.amended({}) is None
     assert not FORMAT.is_extra({})

@@ -13,20 +13,20 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("said", ODD)
+@pytest.mark.parametrize("result", ODD)
 @pytest.mark.parametrize("wire", list(ApiFormat))
-def test_nothing_that_a_server_may_write_breaks_the_gateway(wire: ApiFormat, said) -> None:
+def test_malformed_payload_raises_no_error(wire: ApiFormat, result) -> None:
     form: FormatAdapter = FORMATS[wire]
     assert form.api_format is wire
-    form.tokens(said)
-    form.ends(said)
-    form.refuses(said)
-    form.error(said)
-    form.is_extra(said)
-    form.amended({**said, "stream": True})
+    form.tokens(result)
+    form.ends(result)
+    form.refuses(result)
+    form.error(result)
+    form.is_extra(result)
+    form.amended({**result, "stream": True})
 
 
-def test_what_is_not_there_is_empty() -> None:
+def test_missing_objects_are_empty() -> None:
     assert nested_object({"a": {"b": {"c": 1}}}, "a", "b") == {"c": 1}
     assert nested_object({"a": 5}, "a", "b") == nested_object(None, "a") == {}
     assert first_object({"a": [{"b": 1}, 2]}, "a") == {"b": 1}

@@ -9,14 +9,14 @@ USAGE = {
 }
 
 
-def test_tokens_are_read_of_an_answer_and_of_the_last_event() -> None:
-    told = TokenCounts(input=10, output=3, cached=4)
-    assert FORMAT.tokens({"usage": USAGE}) == told
-    assert FORMAT.tokens({"type": "response.completed", "response": {"usage": USAGE}}) == told
+def test_tokens_are_read_from_answer_and_last_event() -> None:
+    result = TokenCounts(input=10, output=3, cached=4)
+    assert FORMAT.tokens({"usage": USAGE}) == result
+    assert FORMAT.tokens({"type": "response.completed", "response": {"usage": USAGE}}) == result
     assert FORMAT.tokens({"type": "response.created", "response": {"usage": None}}) is None
 
 
-def test_the_end_a_refusal_and_an_error_are_seen() -> None:
+def test_end_refusal_and_error_are_recognised() -> None:
     for kind in ("completed", "incomplete", "failed"):
         assert FORMAT.ends({"type": f"response.{kind}"})
     assert not FORMAT.ends({"type": "response.output_text.delta"})
@@ -32,6 +32,6 @@ def test_the_end_a_refusal_and_an_error_are_seen() -> None:
     assert FORMAT.error({"type": "response.completed", "response": {"error": None}}) is None
 
 
-def test_nothing_is_amended() -> None:
+def test_request_is_not_amended() -> None:
     assert FORMAT.amended({"stream": True}) is None
     assert not FORMAT.is_extra({})

@@ -18,13 +18,13 @@ from agentbench.models.interface import ApiFormat, ModelErrorKind
         ("/v1beta/openai/chat/completions", ApiFormat.OPENAI_CHAT),
     ],
 )
-def test_a_path_is_of_one_wire(path: str, wire: ApiFormat) -> None:
+def test_path_belongs_to_one_format(path: str, wire: ApiFormat) -> None:
     route = route_of(path)
     assert (route.api_format, route.counts_only) == (wire, False)
     assert route.format is FORMATS[wire]
 
 
-def test_counting_is_told_apart() -> None:
+def test_token_counting_is_recognised() -> None:
     assert route_of("/v1/messages/count_tokens").counts_only
     google = route_of("/v1beta/models/m:countTokens")
     assert (google.counts_only, google.model, google.action) == (True, "m", "countTokens")
@@ -46,7 +46,7 @@ def test_counting_is_told_apart() -> None:
         "//v1/responses",
     ],
 )
-def test_anything_else_leads_nowhere(path: str) -> None:
+def test_other_paths_have_no_route(path: str) -> None:
     assert route_of(path) is None
 
 
@@ -58,9 +58,7 @@ def test_errors_are_in_the_form_of_the_likely_provider() -> None:
 
 @pytest.mark.parametrize("kind", list(ModelErrorKind))
 @pytest.mark.parametrize("wire", list(ApiFormat))
-def test_every_kind_of_error_can_be_written_on_every_wire(
-    wire: ApiFormat, kind: ModelErrorKind
-) -> None:
+def test_each_error_has_a_body_in_each_format(wire: ApiFormat, kind: ModelErrorKind) -> None:
     error = FORMATS[wire].error_body(kind, 499, "words")["error"]
     assert error["message"] == "words"
     assert error.get("type") or error["code"] == 499
@@ -71,7 +69,7 @@ CHAT, MESSAGES = ApiFormat.OPENAI_CHAT, ApiFormat.ANTHROPIC_MESSAGES
 
 @dataclass
 class Offer:
-    """As much of a door as is looked at."""
+    """As much of an endpoint as is looked at."""
 
     model: str
     api_formats: tuple[ApiFormat, ...]
@@ -88,7 +86,7 @@ class Offer:
         ("qwen3", {MESSAGES, ApiFormat.GEMINI_GENERATE}, MESSAGES),
     ],
 )
-def test_the_wire_is_one_that_is_offered_and_that_the_model_is_at_home_on(model, wires, wire):
+def test_preferred_format_is_that_of_the_model(model, wires, wire):
     assert preferred_format(Offer(model, tuple(wires))) is wire
 
 
@@ -96,7 +94,7 @@ def test_the_wire_is_one_that_is_offered_and_that_the_model_is_at_home_on(model,
     ("wires", "found"),
     [({ApiFormat.GEMINI_GENERATE}, "gemini-generate"), (set(), "nothing")],
 )
-def test_where_no_wire_fits_it_is_said_what_was_expected_and_found(wires, found):
+def test_no_common_format_is_reported(wires, found):
     with pytest.raises(LLMError) as caught:
         preferred_format(Offer("m", tuple(wires)))
     assert str(caught.value) == (

@@ -1,4 +1,4 @@
-"""A command in a sandbox without a network reaches its door, and nothing else."""
+"""A command in a sandbox without a network reaches its endpoint, and nothing else."""
 
 import threading
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ from agentbench.models.interface import ModelEndpoint
 from agentbench.sandbox.interface import Command, Limits, Sandbox, SandboxProvider
 from agentbench.scoring.evidence import CommandResult, Ending
 from tests.fakes.scripted_model import Say, ScriptedModel, Tokens, for_ever
-from tests.models.gateway.at_the_door import door_to
-from tests.models.gateway.unix_door import UnixDoor, echo, unix_door
+from tests.models.gateway.endpoint_clients import endpoint_to
+from tests.models.gateway.unix_endpoint import UnixEndpoint, echo, unix_endpoint
 from tests.patience import HANG_SECONDS
 
 WALLED = [
@@ -48,7 +48,7 @@ print(all(asyncio.run(main())))
 """
 ELSEWHERE = """
 import os, socket
-door = int(os.environ["AGENTBENCH_MODEL_URL"].rpartition(":")[2])
+endpoint = int(os.environ["AGENTBENCH_MODEL_URL"].rpartition(":")[2])
 def reached(address):
     try:
         with socket.create_connection(address, timeout=60) as connection:
@@ -56,9 +56,9 @@ def reached(address):
     except OSError:
         return False
 listening = [port for port in range(1, 65536) if reached(("127.0.0.1", port))]
-print(listening == [door], [address for address in (("10.0.0.1", 80), ("172.17.0.1", 80),
+print(listening == [endpoint], [address for address in (("10.0.0.1", 80), ("172.17.0.1", 80),
     ("1.1.1.1", 443), ("example.org", 443)) if reached(address)])
-print(sorted(os.listdir(os.environ["DOOR"])))
+print(sorted(os.listdir(os.environ["ENDPOINT"])))
 """
 
 FIND = """
@@ -105,8 +105,8 @@ with urllib.request.urlopen(asked, timeout=60) as answer:
 
 
 @pytest.fixture
-def door(tmp_path: Path) -> Iterator[UnixDoor]:
-    with unix_door(tmp_path / "door", echo) as opened:
+def endpoint(tmp_path: Path) -> Iterator[UnixEndpoint]:
+    with unix_endpoint(tmp_path / "endpoint", echo) as opened:
         yield opened
 
 
@@ -117,16 +117,16 @@ def back_end(request: pytest.FixtureRequest) -> SandboxProvider:
 
 
 @contextmanager
-def opened(back_end: SandboxProvider, door: ModelEndpoint) -> Iterator[Sandbox]:
+def opened(back_end: SandboxProvider, endpoint: ModelEndpoint) -> Iterator[Sandbox]:
     named = back_end.resolve_image(None)
-    mounts = endpoint_mounts(door)
+    mounts = endpoint_mounts(endpoint)
     with back_end.open(named, limits=LIMITS, network=False, mounts=mounts) as sandbox:
         yield sandbox
 
 
-def run(sandbox: Sandbox, door: ModelEndpoint, *argv: str, **more) -> CommandResult:
+def run(sandbox: Sandbox, endpoint: ModelEndpoint, *argv: str, **more) -> CommandResult:
     command = Command(argv=argv, timeout=timedelta(seconds=10 * HANG_SECONDS), **more)
-    return sandbox.run(relayed_command(command, sandbox, door))
+    return sandbox.run(relayed_command(command, sandbox, endpoint))
 
 
 # Beside a carrier they are many, too, where an agent kills it.
@@ -140,18 +140,22 @@ def run(sandbox: Sandbox, door: ModelEndpoint, *argv: str, **more) -> CommandRes
     ],
     indirect=True,
 )
-def test_two_hundred_connections_reach_the_door(back_end: SandboxProvider, door: UnixDoor) -> None:
-    with opened(back_end, door) as sandbox:
-        result = run(sandbox, door, "python", "-c", MANY)
+def test_two_hundred_connections_reach_the_endpoint(
+    back_end: SandboxProvider, endpoint: UnixEndpoint
+) -> None:
+    with opened(back_end, endpoint) as sandbox:
+        result = run(sandbox, endpoint, "python", "-c", MANY)
     assert (result.stdout, result.stderr) == ("True\n", "")
 
 
 @pytest.mark.parametrize("back_end", SOME, indirect=True)
-def test_nothing_else_is_reached(back_end: SandboxProvider, door: UnixDoor) -> None:
-    with opened(back_end, door) as sandbox:
+def test_only_the_endpoint_is_reachable(back_end: SandboxProvider, endpoint: UnixEndpoint) -> None:
+    with opened(back_end, endpoint) as sandbox:
         folder = _door_folder(sandbox)
-        result = run(sandbox, door, "python", "-c", ELSEWHERE, env={"DOOR": str(folder or "/tmp")})
-    name = door.socket.name if folder is not None else "agentbench-door.sock"
+        result = run(
+            sandbox, endpoint, "python", "-c", ELSEWHERE, env={"ENDPOINT": str(folder or "/tmp")}
+        )
+    name = endpoint.socket.name if folder is not None else "agentbench-door.sock"
     assert result.stdout == f"True []\n['{name}']\n", result.stderr
 
 
@@ -162,98 +166,98 @@ def _door_folder(sandbox: Sandbox) -> PurePosixPath | None:
 
 
 @pytest.mark.parametrize("back_end", SOME_OR_UNWALLED, indirect=True)
-def test_it_ends_as_the_command_would_have_ended(back_end: SandboxProvider, door: UnixDoor) -> None:
-    with opened(back_end, door) as sandbox:
-        said = run(sandbox, door, "sh", "-c", "cat; echo err >&2; exit 5", stdin=b"told")
-        killed = run(sandbox, door, "sh", "-c", "kill -9 $$")
+def test_relay_keeps_ending_of_command(back_end: SandboxProvider, endpoint: UnixEndpoint) -> None:
+    with opened(back_end, endpoint) as sandbox:
+        reported = run(sandbox, endpoint, "sh", "-c", "cat; echo err >&2; exit 5", stdin=b"told")
+        killed = run(sandbox, endpoint, "sh", "-c", "kill -9 $$")
         alone = sandbox.run(
             Command(argv=("sh", "-c", "kill -9 $$"), timeout=timedelta(seconds=600))
         )
-        missing = run(sandbox, door, "no-such-program")
+        missing = run(sandbox, endpoint, "no-such-program")
         late = Command(argv=("sleep", "600"), timeout=timedelta(seconds=2))
-        cut_off = sandbox.run(relayed_command(late, sandbox, door))
+        cut_off = sandbox.run(relayed_command(late, sandbox, endpoint))
 
-    assert (said.exit_code, said.stdout, said.stderr) == (5, "told", "err\n")
+    assert (reported.exit_code, reported.stdout, reported.stderr) == (5, "told", "err\n")
     assert (killed.ending, killed.signal) == (alone.ending, alone.signal)
     assert missing.exit_code == 127
     assert cut_off.ending is Ending.TIMED_OUT
 
 
 @pytest.mark.parametrize("back_end", SOME_OR_UNWALLED, indirect=True)
-def test_clients_of_models_are_told_where_to_go(back_end: SandboxProvider, door: UnixDoor) -> None:
-    with opened(back_end, door) as sandbox:
+def test_clients_get_address_of_relay(back_end: SandboxProvider, endpoint: UnixEndpoint) -> None:
+    with opened(back_end, endpoint) as sandbox:
         own = {"OPENAI_API_KEY": "mine", "PLACE": "{agentbench-door}/x"}
-        result = run(sandbox, door, "env", env=own)
+        result = run(sandbox, endpoint, "env", env=own)
     env = dict(line.split("=", 1) for line in result.stdout.splitlines() if "=" in line)
     url = env["AGENTBENCH_MODEL_URL"]
     assert env["OPENAI_BASE_URL"] == env["OPENAI_API_BASE"] == f"{url}/v1"
     assert env["ANTHROPIC_BASE_URL"] == env["GOOGLE_GEMINI_BASE_URL"] == url
-    assert env["ANTHROPIC_API_KEY"] == env["GEMINI_API_KEY"] == door.token
+    assert env["ANTHROPIC_API_KEY"] == env["GEMINI_API_KEY"] == endpoint.token
     assert (env["OPENAI_API_KEY"], env["PLACE"]) == ("mine", f"{url}/x")
-    assert env["AGENTBENCH_MODEL"] == door.model
+    assert env["AGENTBENCH_MODEL"] == endpoint.model
 
 
-def test_the_real_address_is_nowhere_in_what_is_told(tmp_path: Path) -> None:
-    told = model_environment(UnixDoor(tmp_path / "gateway.sock"))
-    assert not any(str(tmp_path) in value for value in told.values())
+def test_real_address_is_not_shown(tmp_path: Path) -> None:
+    message = model_environment(UnixEndpoint(tmp_path / "gateway.sock"))
+    assert not any(str(tmp_path) in value for value in message.values())
 
 
 @pytest.mark.parametrize("back_end", EVERYWHERE, indirect=True)
-def test_a_model_answers_in_the_sandbox_and_its_key_is_not_there(
+def test_model_answers_in_sandbox_without_its_key(
     back_end: SandboxProvider, tmp_path: Path
 ) -> None:
     with (
         ScriptedModel(for_ever(Say("good day", Tokens(30, 4)))) as model,
-        door_to(model, tmp_path / "llm.jsonl") as door,
-        opened(back_end, door) as sandbox,
+        endpoint_to(model, tmp_path / "llm.jsonl") as endpoint,
+        opened(back_end, endpoint) as sandbox,
     ):
-        result = run(sandbox, door, "python", "-c", CLIENT)
-        seen = run(sandbox, door, "sh", "-c", "env; cat /proc/*/environ /proc/*/cmdline; id")
-        facts = door.traffic()
+        result = run(sandbox, endpoint, "python", "-c", CLIENT)
+        found = run(sandbox, endpoint, "sh", "-c", "env; cat /proc/*/environ /proc/*/cmdline; id")
+        facts = endpoint.traffic()
     assert result.stdout == "200 good day\n", result.stderr
     assert (facts.usage.input_tokens, facts.usage.output_tokens) == (30, 4)
-    assert model.key not in seen.stdout
-    assert door.token in seen.stdout
+    assert model.key not in found.stdout
+    assert endpoint.token in found.stdout
 
 
 @pytest.fixture
-def far(elsewhere: SandboxProvider, door: UnixDoor) -> Iterator[Sandbox]:
-    """A sandbox whose door is carried by the engine's own connection."""
-    with opened(elsewhere, door) as sandbox:
+def far(elsewhere: SandboxProvider, endpoint: UnixEndpoint) -> Iterator[Sandbox]:
+    """A sandbox whose endpoint is carried by the engine's own connection."""
+    with opened(elsewhere, endpoint) as sandbox:
         assert _door_folder(sandbox) is None
         yield sandbox
 
 
 @pytest.mark.docker
-def test_an_agent_that_kills_its_carrier_has_no_model_and_no_more_comes_of_it(
-    far: Sandbox, door: UnixDoor
+def test_killing_the_multiplexer_only_cuts_off_the_model(
+    far: Sandbox, endpoint: UnixEndpoint
 ) -> None:
-    before = run(far, door, "python", "-c", MANY)
-    cut = run(far, door, "python", "-c", FIND + "os.kill(carrier, 9)" + ONE)
-    after = run(far, door, "python", "-c", MANY)
+    before = run(far, endpoint, "python", "-c", MANY)
+    cut = run(far, endpoint, "python", "-c", FIND + "os.kill(carrier, 9)" + ONE)
+    after = run(far, endpoint, "python", "-c", MANY)
     assert before.stdout == after.stdout == "True\n"
     assert (cut.stdout, cut.exit_code) == ("nobody\n", 7)
 
 
 @pytest.mark.docker
-def test_an_agent_that_speaks_for_its_carrier_is_not_listened_to(
-    far: Sandbox, door: UnixDoor
-) -> None:
+def test_forged_frames_of_agent_are_ignored(far: Sandbox, endpoint: UnixEndpoint) -> None:
     speak = "open(f'/proc/{carrier}/fd/1', 'wb').write(b'rubbish' * 99)"
-    said = run(far, door, "python", "-c", FIND + speak + ONE)
-    assert (said.stdout, said.exit_code) == ("nobody\n", 7), said.stderr
+    reported = run(far, endpoint, "python", "-c", FIND + speak + ONE)
+    assert (reported.stdout, reported.exit_code) == ("nobody\n", 7), reported.stderr
 
 
 @pytest.mark.docker
-def test_what_is_left_of_a_carrier_ends_with_its_command(far: Sandbox, door: UnixDoor) -> None:
+def test_multiplexer_ends_with_its_command(far: Sandbox, endpoint: UnixEndpoint) -> None:
     for _ in range(3):
-        assert run(far, door, "true").ok
-    seen = far.run(Command(argv=("sh", "-c", "cat /proc/*/cmdline"), timeout=timedelta(minutes=10)))
-    assert "agentbench-tunnel" not in seen.stdout
+        assert run(far, endpoint, "true").ok
+    found = far.run(
+        Command(argv=("sh", "-c", "cat /proc/*/cmdline"), timeout=timedelta(minutes=10))
+    )
+    assert "agentbench-tunnel" not in found.stdout
     assert [each.name for each in threading.enumerate() if each.name == "agentbench-sidecar"] == []
 
 
 @pytest.mark.docker
-def test_megabytes_pass_both_ways(far: Sandbox, door: UnixDoor) -> None:
-    result = run(far, door, "python", "-c", MEGABYTES)
+def test_megabytes_pass_in_both_directions(far: Sandbox, endpoint: UnixEndpoint) -> None:
+    result = run(far, endpoint, "python", "-c", MEGABYTES)
     assert result.stdout == "True\n", result.stderr

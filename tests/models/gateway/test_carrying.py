@@ -20,8 +20,8 @@ from agentbench.sandbox.mounted.tunnel import (
     WINDOW,
 )
 from agentbench.sandbox.relay import open_tunnel
-from tests.models.gateway.carried_door import Carried, carried
-from tests.models.gateway.unix_door import UnixDoor, echo, flood, reset, unix_door
+from tests.models.gateway.multiplexed_endpoint import Carried, carried
+from tests.models.gateway.unix_endpoint import UnixEndpoint, echo, flood, reset, unix_endpoint
 from tests.patience import HANG_SECONDS, wait_until
 
 BIG = bytes(range(256)) * 20_000  # 5 MB, forty windows
@@ -35,14 +35,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def door(tmp_path: Path) -> Iterator[UnixDoor]:
-    with unix_door(tmp_path / "door", echo) as opened:
+def endpoint(tmp_path: Path) -> Iterator[UnixEndpoint]:
+    with unix_endpoint(tmp_path / "endpoint", echo) as opened:
         yield opened
 
 
 @pytest.fixture
-def way(folder: Path, door: UnixDoor) -> Iterator[Carried]:
-    with carried(folder, door.socket) as opened:
+def way(folder: Path, endpoint: UnixEndpoint) -> Iterator[Carried]:
+    with carried(folder, endpoint.socket) as opened:
         yield opened
 
 
@@ -72,23 +72,23 @@ def _send(connection: socket.socket, data: bytes) -> None:
         connection.shutdown(socket.SHUT_WR)
 
 
-def test_what_is_said_comes_back_whole_and_each_way_ends_by_itself(way: Carried) -> None:
+def test_both_directions_of_connection_end_separately(way: Carried) -> None:
     assert said_back(way.socket, b"hello") == b"helloend"
     assert said_back(way.socket, b"") == b"end"
     assert said_back(way.socket, BIG) == BIG + b"end"
 
 
-def test_hundreds_of_connections_at_a_time_do_not_mix(way: Carried) -> None:
+def test_hundreds_of_connections_do_not_mix(way: Carried) -> None:
     with ThreadPoolExecutor(200) as pool:
         asked = [f"{number:05d}".encode() * 2000 for number in range(400)]
         heard = list(pool.map(lambda data: said_back(way.socket, data), asked))
     assert heard == [data + b"end" for data in asked]
 
 
-def test_one_that_does_not_read_holds_up_no_other(tmp_path: Path, folder: Path) -> None:
+def test_slow_reader_blocks_no_other_connection(tmp_path: Path, folder: Path) -> None:
     with (
-        unix_door(tmp_path / "door", flood) as door,
-        carried(folder, door.socket) as way,
+        unix_endpoint(tmp_path / "endpoint", flood) as endpoint,
+        carried(folder, endpoint.socket) as way,
         connect(way.socket) as lazy,
     ):
         for _ in range(5):
@@ -97,17 +97,17 @@ def test_one_that_does_not_read_holds_up_no_other(tmp_path: Path, folder: Path) 
         assert lazy.recv(1000)
 
 
-def test_a_connection_that_the_door_breaks_is_broken_here(tmp_path: Path, folder: Path) -> None:
+def test_connection_closed_by_endpoint_is_closed(tmp_path: Path, folder: Path) -> None:
     with (
-        unix_door(tmp_path / "door", reset) as door,
-        carried(folder, door.socket) as way,
+        unix_endpoint(tmp_path / "endpoint", reset) as endpoint,
+        carried(folder, endpoint.socket) as way,
         connect(way.socket) as client,
     ):
         client.sendall(b"x")
         assert rest_of(client) == b""
 
 
-def test_a_client_that_leaves_is_noticed_at_the_door(tmp_path: Path, folder: Path) -> None:
+def test_disconnect_of_client_reaches_endpoint(tmp_path: Path, folder: Path) -> None:
     left = threading.Event()
 
     def speak(connection: socket.socket) -> None:
@@ -117,20 +117,23 @@ def test_a_client_that_leaves_is_noticed_at_the_door(tmp_path: Path, folder: Pat
         finally:
             left.set()
 
-    with unix_door(tmp_path / "door", speak) as door, carried(folder, door.socket) as way:
+    with (
+        unix_endpoint(tmp_path / "endpoint", speak) as endpoint,
+        carried(folder, endpoint.socket) as way,
+    ):
         with connect(way.socket) as client:
             assert client.recv(1)
         assert left.wait(HANG_SECONDS)
 
 
-def test_without_a_door_a_connection_is_broken_and_the_next_one_too(folder: Path) -> None:
+def test_connection_without_endpoint_is_closed(folder: Path) -> None:
     with carried(folder, folder / "nowhere.sock") as way:
         for _ in range(3):
             with connect(way.socket) as client:
                 assert rest_of(client) == b""
 
 
-def test_more_connections_than_may_be_are_broken_and_the_others_go_on(way: Carried) -> None:
+def test_surplus_connections_are_closed(way: Carried) -> None:
     held = [connect(way.socket) for _ in range(MAX_CONNECTIONS)]
     try:
         for one in held:
@@ -151,26 +154,24 @@ def _answers(path: Path) -> bool:
     return False
 
 
-def test_a_carrier_that_is_killed_ends_what_passed_through_it_and_no_more(
-    way: Carried, door: UnixDoor
-) -> None:
+def test_killed_multiplexer_ends_only_its_connections(way: Carried, endpoint: UnixEndpoint) -> None:
     with connect(way.socket) as client:
         client.sendall(b"x")
         assert client.recv(1) == b"x"
         way.process.kill()
         assert rest_of(client) == b""
-    with connect(door.socket) as direct:
+    with connect(endpoint.socket) as direct:
         _send(direct, b"x")
         assert rest_of(direct) == b"xend"
 
 
 @pytest.fixture
-def hostile(door: UnixDoor) -> Iterator[socket.socket]:
+def hostile(endpoint: UnixEndpoint) -> Iterator[socket.socket]:
     """The other end of the harness's, in an agent's hands."""
     ours, theirs = socket.socketpair()
     theirs.settimeout(HANG_SECONDS)
     theirs.sendall(_frame(0, READY))
-    with theirs, open_tunnel(ours, door.socket):
+    with theirs, open_tunnel(ours, endpoint.socket):
         assert theirs.recv(len(START_MARK)) == START_MARK
         yield theirs
 
@@ -190,19 +191,19 @@ RUBBISH = {
 }
 
 
-@pytest.mark.parametrize("said", RUBBISH.values(), ids=RUBBISH.keys())
-def test_rubbish_ends_the_stream_and_nothing_else(
-    hostile: socket.socket, said: bytes, door: UnixDoor
+@pytest.mark.parametrize("result", RUBBISH.values(), ids=RUBBISH.keys())
+def test_malformed_frames_end_the_stream(
+    hostile: socket.socket, result: bytes, endpoint: UnixEndpoint
 ) -> None:
     with suppress(ConnectionError):
-        hostile.sendall(said)
+        hostile.sendall(result)
         rest_of(hostile)  # comes to its end
-    with connect(door.socket) as direct:
+    with connect(endpoint.socket) as direct:
         _send(direct, b"x")
         assert rest_of(direct) == b"xend"
 
 
-def test_what_is_said_to_a_connection_that_is_none_is_passed_over(hostile: socket.socket) -> None:
+def test_data_for_unknown_connection_is_ignored(hostile: socket.socket) -> None:
     hostile.sendall(
         _frame(7, DATA, b"x") + _frame(1, OPEN) + _frame(1, DATA, b"y") + _frame(1, END)
     )
@@ -212,7 +213,7 @@ def test_what_is_said_to_a_connection_that_is_none_is_passed_over(hostile: socke
     assert _frame(1, DATA, b"y")[-1:] in heard
 
 
-def test_a_flood_of_connections_is_refused_and_bounded(hostile: socket.socket) -> None:
+def test_flood_of_connections_is_limited(hostile: socket.socket) -> None:
     opened = 5 * MAX_CONNECTIONS
     threading.Thread(
         target=lambda: hostile.sendall(b"".join(_frame(1 + n, OPEN) for n in range(opened)))
@@ -223,10 +224,10 @@ def test_a_flood_of_connections_is_refused_and_bounded(hostile: socket.socket) -
     assert len(refused) == 9 * (opened - MAX_CONNECTIONS)
 
 
-def test_one_that_says_nothing_does_not_hold_up_the_command_for_ever(
-    door: UnixDoor, monkeypatch: pytest.MonkeyPatch
+def test_silent_peer_does_not_block_the_command(
+    endpoint: UnixEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agentbench.sandbox.relay._READY_SECONDS", 0.2)
     ours, theirs = socket.socketpair()
-    with theirs, open_tunnel(ours, door.socket):  # begins although nothing was said
+    with theirs, open_tunnel(ours, endpoint.socket):  # begins although nothing was said
         assert theirs.recv(len(START_MARK)) == START_MARK

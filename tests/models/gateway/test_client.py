@@ -47,7 +47,7 @@ def test_a_token_is_found_wherever_clients_put_keys(headers, query) -> None:
         ([], f"token={TOKEN}"),
     ],
 )
-def test_nothing_else_is_a_token(headers, query) -> None:
+def test_other_headers_hold_no_token(headers, query) -> None:
     assert not client(*headers, query=query).has_token(TOKEN)
 
 
@@ -61,5 +61,5 @@ def test_an_answer_has_its_length_and_is_done() -> None:
     assert (body["more_body"], asked.answer_started, asked.done) == (False, True, True)
 
 
-def test_it_waits_until_its_client_is_gone() -> None:
+def test_request_waits_for_disconnect() -> None:
     asyncio.run(client().wait_for_disconnect())

@@ -17,7 +17,7 @@ from agentbench.models.gateway.exchange_log import (
 from agentbench.models.interface import ApiFormat, ModelErrorKind, ModelFailure, TokenCounts
 
 
-def test_so_much_of_an_answer_is_kept() -> None:
+def test_logged_answer_is_limited() -> None:
     route = ApiRoute(api_format=ApiFormat.OPENAI_CHAT)
     now = datetime.now(UTC)
     exchange = ModelExchange(time=now, started=0, route=route, path="/", model="m", request={})
@@ -37,7 +37,7 @@ NAMES = {
 
 
 def exchange(request, wire=ApiFormat.OPENAI_CHAT, answer=b"{}", **more) -> ModelExchange:
-    made = ModelExchange(
+    created = ModelExchange(
         time=datetime(2026, 1, 2, tzinfo=UTC),
         started=0.0,
         route=ApiRoute(api_format=wire),
@@ -46,8 +46,8 @@ def exchange(request, wire=ApiFormat.OPENAI_CHAT, answer=b"{}", **more) -> Model
         request=request,
         **more,
     )
-    made.log_answer(answer)
-    return made
+    created.log_answer(answer)
+    return created
 
 
 def written(path: Path, *exchanges: ModelExchange) -> list[LoggedExchange]:
@@ -59,7 +59,7 @@ def written(path: Path, *exchanges: ModelExchange) -> list[LoggedExchange]:
 
 
 @pytest.mark.parametrize("wire", list(ApiFormat))
-def test_a_conversation_that_grows_is_stored_once_and_read_whole(tmp_path: Path, wire) -> None:
+def test_growing_conversation_is_stored_once(tmp_path: Path, wire) -> None:
     tools = [{"name": f"tool{n}", "text": "x" * 1000} for n in range(20)]
     turns = [{"role": "user", "content": f"{n} " + "y" * 1000} for n in range(200)]
     requests = [
@@ -73,7 +73,7 @@ def test_a_conversation_that_grows_is_stored_once_and_read_whole(tmp_path: Path,
     assert read[-1].same_turns == 197
 
 
-def test_a_changed_turn_and_a_second_conversation_are_told_apart(tmp_path: Path) -> None:
+def test_changed_turns_are_stored(tmp_path: Path) -> None:
     one = [{"role": "user", "content": str(n)} for n in range(6)]
     two = [{"role": "user", "content": f"other {n}"} for n in range(6)]
     changed = [*one[:3], {"role": "user", "content": "changed"}, one[4]]
@@ -83,7 +83,7 @@ def test_a_changed_turn_and_a_second_conversation_are_told_apart(tmp_path: Path)
     assert [each.request for each in read] == requests
 
 
-def test_a_line_tells_how_it_went(tmp_path: Path) -> None:
+def test_line_has_result_of_request(tmp_path: Path) -> None:
     failed = exchange({"model": "m"}, status=429, seconds=1.23456789, first_byte_s=0.5)
     failed.failure = ModelFailure(kind=ModelErrorKind.RATE_LIMIT, status=429, message="slow down")
     answered = exchange({"model": "m"}, status=200, cost_usd=0.25, answer=b"data: 1\n\ndata: 2\n\n")
@@ -95,7 +95,7 @@ def test_a_line_tells_how_it_went(tmp_path: Path) -> None:
     assert (two.tokens.input, two.tokens.output, two.tokens.cached) == (5, 2, 1)
 
 
-def test_bodies_are_capped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bodies_in_log_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exchange_log, "REQUEST_LIMIT", 1000)
     long = {"messages": [{"role": "user", "content": "x" * 5000}], "model": "m"}
     large, after = written(
@@ -112,7 +112,7 @@ def test_bodies_are_capped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert (last.line, last.request, last.answer) == (2, {}, "")
 
 
-def test_lines_that_are_torn_are_left_out(tmp_path: Path) -> None:
+def test_truncated_lines_are_skipped(tmp_path: Path) -> None:
     log = tmp_path / "log"
     written(log, exchange({"messages": [1, 2]}), exchange({"messages": [1, 2, 3]}))
     whole = log.read_text()

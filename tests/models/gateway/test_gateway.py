@@ -1,4 +1,4 @@
-"""The real key stays on this machine, and a door is a door of one attempt."""
+"""The real key stays on this machine, and an endpoint is an endpoint of one attempt."""
 
 import base64
 import codecs
@@ -10,29 +10,46 @@ import stat
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from urllib.parse import quote
 
+import httpx2
 import pytest
 
 from agentbench.errors import InputError, StorageError, UsageError
 from agentbench.models.gateway.gateway import run_gateway
+from agentbench.models.gateway.upstream import AnswerLimits
 from agentbench.models.interface import ApiFormat, ModelErrorKind, ModelGateway
 from agentbench.models.model_catalogue import known_prices
-from tests.fakes.scripted_model import Call, Fail, Raw, Say, ScriptedModel, Tokens, for_ever
-from tests.models.gateway.at_the_door import (
+from tests.fakes.scripted_model import (
+    Call,
+    Cut,
+    Endless,
+    Fail,
+    Hang,
+    Raw,
+    Reset,
+    Say,
+    ScriptedModel,
+    Tokens,
+    for_ever,
+)
+from tests.models.gateway.endpoint_clients import (
     USER,
     anthropic_ai,
     ask,
-    door_to,
+    endpoint_to,
     endpoints_of,
     gateway_to,
     lines_of,
     open_ai,
     plain_client,
     request_of,
+    served,
 )
+from tests.models.gateway.test_forwarding import asking
 from tests.patience import HANG_SECONDS, wait_until
 
 CANARY = 'sk-canary-7f3a/+%&9b"c2d1e0'
@@ -73,25 +90,25 @@ def undressed(text: str, secret: str) -> set[str]:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_the_key_is_nowhere_even_if_the_provider_shows_it(tmp_path: Path, stream: bool) -> None:
+def test_key_is_masked_everywhere(tmp_path: Path, stream: bool) -> None:
     """In the answer, in its headers, in errors, in the log, in the recording, in the findings."""
     # A stream would cut them into pieces that nobody can know again.
     texts = ["good day"] if stream else dressed(SAFE).values()
     script = [*map(Say, texts), Fail(401), Fail(500), Fail(529, after_chunks=2)]
-    seen = []
+    observed = []
     with (
         ScriptedModel(script, key=SAFE, echo_key=True) as model,
         gateway_to(model, record=tmp_path / "recording") as gateway,
-        gateway.open_endpoint(budget_usd=9, log=tmp_path / "log") as door,
-        plain_client(door) as client,
+        gateway.open_endpoint(budget_usd=9, log=tmp_path / "log") as endpoint,
+        plain_client(endpoint) as client,
     ):
         for _ in script:
             answer = ask(client, ApiFormat.ANTHROPIC_MESSAGES, stream=stream)
-            said = "".join(re.findall(r'"text": "((?:[^"\\]|\\.)*)"', answer.text))
-            seen += [said, answer.text, str(answer.headers)]
-        facts = door.traffic()
+            reported = "".join(re.findall(r'"text": "((?:[^"\\]|\\.)*)"', answer.text))
+            observed += [reported, answer.text, str(answer.headers)]
+        facts = endpoint.traffic()
     texts = {
-        "answers": "\n".join(seen),
+        "answers": "\n".join(observed),
         "facts": repr(facts),
         "log": (tmp_path / "log").read_text(),
         "recording": (tmp_path / "recording").read_text(),
@@ -101,24 +118,20 @@ def test_the_key_is_nowhere_even_if_the_provider_shows_it(tmp_path: Path, stream
     assert model.asked[0].headers["x-api-key"] == SAFE
 
 
-def test_the_token_is_not_in_the_log_however_the_agent_dresses_it(tmp_path: Path) -> None:
-    with (
-        ScriptedModel(for_ever(Say("ok"))) as model,
-        door_to(model, tmp_path / "log") as door,
-        plain_client(door) as client,
-    ):
-        for form in dressed(door.token).values():
+def test_token_is_masked_in_any_encoding(tmp_path: Path) -> None:
+    with served(for_ever(Say("ok")), tmp_path / "log") as (_model, endpoint, client):
+        for form in dressed(endpoint.token).values():
             ask(client, ApiFormat.OPENAI_CHAT, text=form)
-        client.post(f"/v1/{door.token}", json={})
-    assert undressed((tmp_path / "log").read_text(), door.token) == set()
+        client.post(f"/v1/{endpoint.token}", json={})
+    assert undressed((tmp_path / "log").read_text(), endpoint.token) == set()
 
 
 def test_a_log_holds_no_control_characters(tmp_path: Path) -> None:
     nasty = "a\x1b[2Jb\x07c\x9bd\u202ee\ud800f\x00g\u2028h"
-    with (
-        ScriptedModel([Raw(json.dumps({"choices": nasty}).encode())]) as model,
-        door_to(model, tmp_path / "log") as door,
-        plain_client(door) as client,
+    with served([Raw(json.dumps({"choices": nasty}).encode())], tmp_path / "log") as (
+        _model,
+        _endpoint,
+        client,
     ):
         path, body = request_of(ApiFormat.OPENAI_CHAT, text="x")
         body["messages"][0]["content"] = nasty
@@ -129,19 +142,19 @@ def test_a_log_holds_no_control_characters(tmp_path: Path) -> None:
     assert json.loads(data)["request"]["messages"][0]["content"].startswith("a\x1b[2Jb\x07c\x9bd")
 
 
-def test_it_is_what_a_run_wants(tmp_path: Path) -> None:
+def test_gateway_has_interface_of_runs(tmp_path: Path) -> None:
     with ScriptedModel([]) as model, gateway_to(model) as gateway:
-        wanted: ModelGateway = gateway
-        with wanted.open_endpoint(
+        requested: ModelGateway = gateway
+        with requested.open_endpoint(
             budget_usd=1, log=tmp_path / "agent" / "llm.jsonl", lane="t/1"
-        ) as door:
-            assert door.model == wanted.model == "gpt-5"
-            assert set(door.api_formats) == set(ApiFormat)
-            assert stat.S_IMODE(door.socket.stat().st_mode) == 0o666
-            assert stat.S_IMODE(door.socket.parent.stat().st_mode) == 0o755
-            assert stat.S_IMODE(door.socket.parent.parent.stat().st_mode) == 0o711
-            assert len(str(door.socket)) < 100
-            assert door.traffic().usage.cost_usd == 0.0
+        ) as endpoint:
+            assert endpoint.model == requested.model == "gpt-5"
+            assert set(endpoint.api_formats) == set(ApiFormat)
+            assert stat.S_IMODE(endpoint.socket.stat().st_mode) == 0o666
+            assert stat.S_IMODE(endpoint.socket.parent.stat().st_mode) == 0o755
+            assert stat.S_IMODE(endpoint.socket.parent.parent.stat().st_mode) == 0o711
+            assert len(str(endpoint.socket)) < 100
+            assert endpoint.traffic().usage.cost_usd == 0.0
         assert (tmp_path / "agent" / "llm.jsonl").read_bytes() == b""
 
 
@@ -149,23 +162,23 @@ def test_tokens_are_new_each_time(tmp_path: Path) -> None:
     with ScriptedModel([]) as model, gateway_to(model) as gateway:
         tokens = set()
         for number in range(5):
-            with gateway.open_endpoint(budget_usd=1, log=tmp_path / str(number)) as door:
-                tokens.add(door.token)
+            with gateway.open_endpoint(budget_usd=1, log=tmp_path / str(number)) as endpoint:
+                tokens.add(endpoint.token)
     assert len(tokens) == 5
     assert all(len(token) > 40 for token in tokens)
 
 
-def test_doors_open_and_close_in_many_threads(tmp_path: Path) -> None:
-    told = []
+def test_endpoints_open_and_close_in_many_threads(tmp_path: Path) -> None:
+    reported = []
 
     def attempt(gateway, number):
         with (
-            gateway.open_endpoint(budget_usd=1, log=tmp_path / str(number)) as door,
-            plain_client(door) as client,
+            gateway.open_endpoint(budget_usd=1, log=tmp_path / str(number)) as endpoint,
+            plain_client(endpoint) as client,
         ):
             for _ in range(5):
                 ask(client, ApiFormat.OPENAI_CHAT, stream=number % 2 == 0)
-            told.append(door.traffic().usage)
+            reported.append(endpoint.traffic().usage)
 
     with (
         ScriptedModel(for_ever(Say("hi", Tokens(10, 1)))) as model,
@@ -176,7 +189,7 @@ def test_doors_open_and_close_in_many_threads(tmp_path: Path) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-    assert [(usage.requests, usage.input_tokens) for usage in told] == [(5, 50)] * 16
+    assert [(usage.requests, usage.input_tokens) for usage in reported] == [(5, 50)] * 16
     assert [len(lines_of(tmp_path / str(number))) for number in range(16)] == [5] * 16
 
 
@@ -191,8 +204,8 @@ def costs(input_rate, cached_rate, output_rate, times=1):
     )
 
 
-def assert_told(door, model, *, requests):
-    usage = door.traffic().usage
+def assert_told(endpoint, model, *, requests):
+    usage = endpoint.traffic().usage
     assert usage.requests == requests
     assert usage.input_tokens == model.told.input == requests * 1000
     assert usage.output_tokens == model.told.output == requests * 200
@@ -203,8 +216,8 @@ def test_openai_chat(tmp_path: Path) -> None:
     script = [Say("good day", TOKENS), Call("look", {"a": 1}, tokens=TOKENS)] * 2
     with (
         ScriptedModel(script) as model,
-        door_to(model, tmp_path / "log") as door,
-        open_ai(door) as client,
+        endpoint_to(model, tmp_path / "log") as endpoint,
+        open_ai(endpoint) as client,
     ):
         create = client.chat.completions.create
         whole = create(model="gpt-5", messages=[USER])
@@ -223,16 +236,16 @@ def test_openai_chat(tmp_path: Path) -> None:
         for answer in (called, streamed):
             assert answer.choices[0].message.tool_calls[0].function.arguments == '{"a": 1}'
         assert streamed.usage.prompt_tokens == 1000
-        assert_told(door, model, requests=4)
-        assert door.traffic().usage.cost_usd == costs(1.25, 0.125, 10, times=4)
+        assert_told(endpoint, model, requests=4)
+        assert endpoint.traffic().usage.cost_usd == costs(1.25, 0.125, 10, times=4)
 
 
 def test_openai_responses(tmp_path: Path) -> None:
     script = [Say("good day", TOKENS), Call("look", {"a": 1}, tokens=TOKENS)]
     with (
         ScriptedModel(script) as model,
-        door_to(model, tmp_path / "log") as door,
-        open_ai(door) as client,
+        endpoint_to(model, tmp_path / "log") as endpoint,
+        open_ai(endpoint) as client,
     ):
         whole = client.responses.create(model="gpt-5", input="hello")
         with client.responses.stream(model="gpt-5", input="hello") as stream:
@@ -240,8 +253,8 @@ def test_openai_responses(tmp_path: Path) -> None:
 
         assert whole.output_text == "good day"
         assert streamed.output[0].arguments == '{"a": 1}'
-        assert_told(door, model, requests=2)
-        assert door.traffic().usage.cost_usd == costs(1.25, 0.125, 10, times=2)
+        assert_told(endpoint, model, requests=2)
+        assert endpoint.traffic().usage.cost_usd == costs(1.25, 0.125, 10, times=2)
 
 
 def test_anthropic_messages(tmp_path: Path) -> None:
@@ -249,8 +262,8 @@ def test_anthropic_messages(tmp_path: Path) -> None:
     name = "claude-opus-4-8"
     with (
         ScriptedModel(script) as model,
-        door_to(model, tmp_path / "log", model=name) as door,
-        anthropic_ai(door) as client,
+        endpoint_to(model, tmp_path / "log", model=name) as endpoint,
+        anthropic_ai(endpoint) as client,
     ):
         counted = client.messages.count_tokens(model=name, messages=[USER])
         whole = client.messages.create(model=name, messages=[USER], max_tokens=9)
@@ -260,9 +273,9 @@ def test_anthropic_messages(tmp_path: Path) -> None:
         assert counted.input_tokens == 7
         assert whole.content[0].text == "good day"
         assert streamed.content[1].input == {"a": 1}
-        assert_told(door, model, requests=2)
+        assert_told(endpoint, model, requests=2)
         once = (300 * 5 + 400 * 0.5 + 300 * 6.25 + 200 * 25) / 1e6
-        assert door.traffic().usage.cost_usd == pytest.approx(2 * once, rel=1e-12)
+        assert endpoint.traffic().usage.cost_usd == pytest.approx(2 * once, rel=1e-12)
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -270,17 +283,17 @@ def test_gemini_generate(tmp_path: Path, stream: bool) -> None:
     name = "gemini-2.5-pro"
     with (
         ScriptedModel(for_ever(Say("good day to all of you", TOKENS))) as model,
-        door_to(model, tmp_path / "log", model=name) as door,
-        plain_client(door, headers={"x-goog-api-key": door.token}) as client,
+        endpoint_to(model, tmp_path / "log", model=name) as endpoint,
+        plain_client(endpoint, headers={"x-goog-api-key": endpoint.token}) as client,
     ):
         answer = ask(client, ApiFormat.GEMINI_GENERATE, model=name, stream=stream)
 
         assert "good day to " in answer.text
-        assert_told(door, model, requests=1)
-        assert door.traffic().usage.cost_usd == costs(1.25, 0.125, 10)
+        assert_told(endpoint, model, requests=1)
+        assert endpoint.traffic().usage.cost_usd == costs(1.25, 0.125, 10)
 
 
-def test_two_hundred_streams_at_a_time_are_all_counted(tmp_path: Path) -> None:
+def test_two_hundred_streams_are_counted(tmp_path: Path) -> None:
     go = threading.Event()
     model = ScriptedModel(for_ever(Say("one two three four five", TOKENS, hold=go)))
     texts = []
@@ -289,7 +302,7 @@ def test_two_hundred_streams_at_a_time_are_all_counted(tmp_path: Path) -> None:
         path, body = "/v1/chat/completions", {"model": "gpt-5", "messages": [], "stream": True}
         texts.append(client.post(path, json=body).text)
 
-    with model, door_to(model, tmp_path / "log") as door, plain_client(door) as client:
+    with model, endpoint_to(model, tmp_path / "log") as endpoint, plain_client(endpoint) as client:
         threads = [threading.Thread(target=one, args=(client,)) for _ in range(100)]
         threads += [threading.Thread(target=one, args=(client,)) for _ in range(100)]
         for thread in threads:
@@ -298,13 +311,13 @@ def test_two_hundred_streams_at_a_time_are_all_counted(tmp_path: Path) -> None:
         go.set()
         for thread in threads:
             thread.join()
-        assert_told(door, model, requests=200)
-        assert door.traffic().errors == {}
+        assert_told(endpoint, model, requests=200)
+        assert endpoint.traffic().errors == {}
     assert all(text.endswith("data: [DONE]\n\n") for text in texts)
     assert len(lines_of(tmp_path / "log")) == 200
 
 
-def test_attempts_do_not_see_each_other(tmp_path: Path) -> None:
+def test_attempts_are_isolated(tmp_path: Path) -> None:
     with (
         ScriptedModel(for_ever(Say("hi", TOKENS))) as model,
         gateway_to(model) as gateway,
@@ -316,46 +329,48 @@ def test_attempts_do_not_see_each_other(tmp_path: Path) -> None:
         with plain_client(one) as client:
             assert ask(client, ApiFormat.OPENAI_CHAT).status_code == 200
         with plain_client(two, headers={"authorization": f"Bearer {one.token}"}) as client:
-            assert ask(client, ApiFormat.OPENAI_CHAT).status_code == 401  # a token has its own door
+            assert (
+                ask(client, ApiFormat.OPENAI_CHAT).status_code == 401
+            )  # a token has its own endpoint
         assert (one.traffic().usage.requests, two.traffic().usage.requests) == (1, 0)
         assert [finding.rule for finding in two.traffic().findings] == ["gateway-token"]
 
 
-def test_the_end_of_an_attempt_cuts_what_it_has_open(tmp_path: Path) -> None:
+def test_end_of_attempt_cuts_its_requests(tmp_path: Path) -> None:
     go = threading.Event()
     with ScriptedModel([Say("one two three four", TOKENS, hold=go)]) as model:
-        with door_to(model, tmp_path / "log") as door, plain_client(door) as client:
+        with endpoint_to(model, tmp_path / "log") as endpoint, plain_client(endpoint) as client:
             body = {"model": "gpt-5", "messages": [], "stream": True}
             with client.stream("POST", "/v1/chat/completions", json=body) as answer:
                 next(answer.iter_bytes())
-                door_facts = door.traffic
+                door_facts = endpoint.traffic
         go.set()
-    assert not door.socket.parent.exists()
+    assert not endpoint.socket.parent.exists()
     facts = door_facts()
     assert (facts.errors, facts.last_failure) == ({}, None)
     assert lines_of(tmp_path / "log")[0]["abandoned"] is True
 
 
-def test_a_replay_gives_the_same_answers_and_costs_nothing(tmp_path: Path) -> None:
+def test_replay_gives_equal_answers_for_free(tmp_path: Path) -> None:
     script = [Say("first", TOKENS), Fail(429, retry_after=0), Call("look", {"a": 1}, tokens=TOKENS)]
     file = tmp_path / "answers.jsonl"
     with (
         ScriptedModel(script) as model,
         gateway_to(model, record=file) as gateway,
-        gateway.open_endpoint(budget_usd=9, log=tmp_path / "1", lane="task/1") as door,
+        gateway.open_endpoint(budget_usd=9, log=tmp_path / "1", lane="task/1") as endpoint,
     ):
-        recorded = conversation(door)
-        facts = door.traffic()
+        recorded = conversation(endpoint)
+        facts = endpoint.traffic()
     with (
         run_gateway(None, model="gpt-5", prices=known_prices(), replay=file) as gateway,
-        gateway.open_endpoint(budget_usd=9, log=tmp_path / "2", lane="task/1") as door,
+        gateway.open_endpoint(budget_usd=9, log=tmp_path / "2", lane="task/1") as endpoint,
     ):
         gateway.probe()
-        replayed = conversation(door)
-        again = door.traffic()
-        with plain_client(door) as client:
+        replayed = conversation(endpoint)
+        again = endpoint.traffic()
+        with plain_client(endpoint) as client:
             other = ask(client, ApiFormat.OPENAI_CHAT)
-        last = door.traffic().last_failure
+        last = endpoint.traffic().last_failure
 
     assert replayed == recorded
     assert (again.usage.input_tokens, again.usage.output_tokens) == (2000, 400)
@@ -367,19 +382,21 @@ def test_a_replay_gives_the_same_answers_and_costs_nothing(tmp_path: Path) -> No
     assert model.key not in file.read_text()
 
 
-def conversation(door):
+def conversation(endpoint):
     """Status, headers that matter and the chunks of three answers."""
-    seen = []
-    with plain_client(door) as client:
+    observed = []
+    with plain_client(endpoint) as client:
         for stream in (False, True, True):
             body = {"model": "gpt-5", "messages": [USER], "stream": stream}
             with client.stream("POST", "/v1/chat/completions", json=body) as answer:
-                kept = {name: answer.headers.get(name) for name in ("retry-after", "content-type")}
-                seen.append((answer.status_code, kept, list(answer.iter_raw())))
-    return seen
+                stored = {
+                    name: answer.headers.get(name) for name in ("retry-after", "content-type")
+                }
+                observed.append((answer.status_code, stored, list(answer.iter_raw())))
+    return observed
 
 
-def test_attempts_that_ran_at_a_time_are_told_apart_in_a_replay(tmp_path: Path) -> None:
+def test_replay_separates_concurrent_attempts(tmp_path: Path) -> None:
     file = tmp_path / "answers.jsonl"
     with (
         ScriptedModel(lambda asked: Say(asked.body["messages"][0]["content"])) as model,
@@ -392,16 +409,16 @@ def test_attempts_that_ran_at_a_time_are_told_apart_in_a_replay(tmp_path: Path) 
         for turn in range(3):
             ask(second, ApiFormat.OPENAI_CHAT, text=f"b{turn}")
             ask(first, ApiFormat.OPENAI_CHAT, text=f"a{turn}")
-    said = []
+    reported = []
     with (
         run_gateway(None, model="gpt-5", prices=known_prices(), replay=file) as gateway,
-        gateway.open_endpoint(budget_usd=9, log=tmp_path / "3", lane="a/1") as door,
-        plain_client(door) as client,
+        gateway.open_endpoint(budget_usd=9, log=tmp_path / "3", lane="a/1") as endpoint,
+        plain_client(endpoint) as client,
     ):
         for turn in (2, 0, 1):
             answer = ask(client, ApiFormat.OPENAI_CHAT, text=f"a{turn}").json()
-            said.append(answer["choices"][0]["message"]["content"])
-    assert said == ["a2", "a0", "a1"]
+            reported.append(answer["choices"][0]["message"]["content"])
+    assert reported == ["a2", "a0", "a1"]
 
 
 UNPLUGGED = """
@@ -411,10 +428,10 @@ import httpx2
 from agentbench.models.model_catalogue import known_prices
 from agentbench.models.gateway.gateway import run_gateway
 with run_gateway(None, model="gpt-5", prices=known_prices(), replay=Path(sys.argv[1])) as gateway:
-    with gateway.open_endpoint(budget_usd=1, log=Path(sys.argv[2])) as door:
-        way = httpx2.HTTPTransport(uds=str(door.socket))
+    with gateway.open_endpoint(budget_usd=1, log=Path(sys.argv[2])) as endpoint:
+        way = httpx2.HTTPTransport(uds=str(endpoint.socket))
         with httpx2.Client(transport=way, timeout=60) as client:
-            headers = {"x-api-key": door.token}
+            headers = {"x-api-key": endpoint.token}
             body = {"model": "gpt-5", "messages": []}
             answer = client.post("http://door/v1/messages", json=body, headers=headers)
             print(answer.json()["content"][0]["text"])
@@ -423,10 +440,10 @@ with run_gateway(None, model="gpt-5", prices=known_prices(), replay=Path(sys.arg
 
 def test_a_replay_needs_no_network(tmp_path: Path) -> None:
     file = tmp_path / "answers.jsonl"
-    with (
-        ScriptedModel([Say("out of the box")]) as model,
-        door_to(model, tmp_path / "log", record=file) as door,
-        plain_client(door) as client,
+    with served([Say("out of the box")], tmp_path / "log", record=file) as (
+        _model,
+        _endpoint,
+        client,
     ):
         ask(client, ApiFormat.ANTHROPIC_MESSAGES)
     bare = ["unshare", "--net", "--map-root-user"]
@@ -442,7 +459,7 @@ def test_a_replay_needs_no_network(tmp_path: Path) -> None:
     assert (done.stdout, done.returncode) == ("out of the box\n", 0), done.stderr
 
 
-def test_what_cannot_be_is_refused_at_the_start(tmp_path: Path) -> None:
+def test_invalid_settings_are_refused_at_start(tmp_path: Path) -> None:
     (tmp_path / "other").write_text("something else\n")
     prices = known_prices()
     endpoints = endpoints_of("http://127.0.0.1:1", None)
@@ -459,11 +476,171 @@ def test_what_cannot_be_is_refused_at_the_start(tmp_path: Path) -> None:
         pass
 
 
-def test_it_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_gateway_removes_its_files(tmp_path: Path) -> None:
     threads = set(threading.enumerate())
-    with ScriptedModel([]) as model, door_to(model, tmp_path / "log") as door:
-        path = door.socket
+    with ScriptedModel([]) as model, endpoint_to(model, tmp_path / "log") as endpoint:
+        path = endpoint.socket
     with pytest.raises(FileNotFoundError), socket.socket(socket.AF_UNIX) as client:
         client.connect(str(path))
     assert not path.parent.parent.exists()
     assert set(threading.enumerate()) == threads
+
+
+WIRES = list(ApiFormat)
+FAILURES = [Fail(500), Fail(429), Fail(401), Fail(404), Fail(529), Reset(), Cut(), Raw(b"<html>")]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("answer", FAILURES, ids=repr)
+def test_failed_request_for_another_model_is_no_failure_of_the_runs_model(tmp_path, wire, answer):
+    with served([answer], tmp_path / "log") as (_model, endpoint, client):
+        ask(client, wire, model="no-such-model")
+        facts = endpoint.traffic()
+    assert (facts.errors, facts.last_failure) == ({}, None)
+    assert "gateway-other-model" in [finding.rule for finding in facts.findings]
+
+
+def test_answer_of_another_model_does_not_clear_a_failure(tmp_path):
+    with served([Fail(500), Say("hi")], tmp_path / "log") as (_model, endpoint, client):
+        ask(client, ApiFormat.OPENAI_CHAT)
+        ask(client, ApiFormat.OPENAI_CHAT, model="other")
+        assert endpoint.traffic().last_failure.kind is ModelErrorKind.SERVER_ERROR
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("answer", FAILURES, ids=repr)
+def test_failure_that_the_gateway_repeats_with_success_is_cleared(tmp_path, wire, answer):
+    with served([answer, Say("hi")], tmp_path / "log") as (model, endpoint, client):
+        ask(client, wire)
+        assert endpoint.traffic().last_failure is not None
+        endpoint.settle()
+        facts = endpoint.traffic()
+    assert facts.last_failure is None
+    assert "gateway-repeated" in [finding.rule for finding in facts.findings]
+    assert len(model.asked) == 2
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("answer", [*FAILURES, Hang()], ids=repr)
+def test_failure_of_the_repeated_request_stays(tmp_path, wire, answer):
+    bounds = AnswerLimits(idle_s=0.5, patience_s=0.5)
+    with served(for_ever(answer), tmp_path / "log", bounds=bounds) as (_model, endpoint, client):
+        ask(client, wire)
+        before = endpoint.traffic().last_failure
+        endpoint.settle()
+        assert endpoint.traffic().last_failure == before is not None
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"), [(Say("hi"), None), (Hang(), ModelErrorKind.TIMEOUT), (Endless(), None)]
+)
+def test_client_that_leaves_early_is_asked_after(tmp_path: Path, answer, kind):
+    with (
+        ScriptedModel([Hang(), answer]) as model,
+        endpoint_to(model, tmp_path / "log", bounds=AnswerLimits(patience_s=2)) as endpoint,
+    ):
+        with asking(endpoint, ApiFormat.OPENAI_CHAT):
+            wait_until(lambda: model.asked)
+        wait_until((tmp_path / "log").read_text)  # it is seen to have left
+        endpoint.settle()
+        failure = endpoint.traffic().last_failure
+    assert (failure.kind if failure else None) == kind
+
+
+def test_own_error_is_not_repeated(tmp_path):
+    with served([Fail(400), Say("hi")], tmp_path / "log") as (model, endpoint, client):
+        ask(client, ApiFormat.OPENAI_CHAT)
+        endpoint.settle()
+        assert endpoint.traffic().last_failure.kind is ModelErrorKind.MALFORMED
+    assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_stream_that_its_client_leaves_counts_by_its_words(tmp_path, wire):
+    go, words = threading.Event(), "one two three four five six seven eight"
+    path, body = request_of(wire, stream=True, text="word " * 400)
+    with served([Say(words, Tokens(0, 0), hold=go)], tmp_path / "log") as (
+        _model,
+        endpoint,
+        client,
+    ):
+        try:
+            with client.stream("POST", path, json=body) as answer:
+                observed = b""
+                for chunk in answer.iter_raw():
+                    observed += chunk
+                    if b"one" in observed:
+                        break
+            wait_until((tmp_path / "log").read_text)  # it is seen to have left
+        finally:
+            go.set()
+        facts = endpoint.traffic()
+    assert facts.usage.input_tokens >= 400
+    assert facts.usage.output_tokens >= 1
+    assert facts.usage.cost_usd > 0
+    assert lines_of(tmp_path / "log")[0]["tokens"]["output"] >= 1
+    assert "gateway-estimated-usage" in [finding.rule for finding in facts.findings]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_stream_that_its_provider_cuts_counts_as_far_as_it_says(tmp_path, wire):
+    path, body = request_of(wire, stream=True, text="word " * 400)
+    with served([Cut()], tmp_path / "log") as (model, endpoint, client):
+        with suppress(httpx2.TransportError):
+            client.post(path, json=body)
+        facts = endpoint.traffic()
+        reported = model.told
+    assert (facts.usage.input_tokens, facts.usage.output_tokens) == (
+        reported.input,
+        reported.output,
+    )
+    assert "gateway-estimated-usage" not in [finding.rule for finding in facts.findings]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_stream_that_is_too_long_counts_by_its_words(tmp_path, wire):
+    path, body = request_of(wire, stream=True, text="word " * 400)
+    bounds = AnswerLimits(answer_bytes=4000)
+    with served([Say("word " * 3000)], tmp_path / "log", bounds=bounds) as (
+        _model,
+        endpoint,
+        client,
+    ):
+        with suppress(httpx2.TransportError):
+            client.post(path, json=body)
+        facts = endpoint.traffic()
+    assert facts.usage.input_tokens >= 100  # two formats say at once how many there are
+    assert facts.usage.output_tokens >= 30
+    assert "gateway-estimated-usage" in [finding.rule for finding in facts.findings]
+
+
+def test_whole_stream_counts_as_its_provider_says(tmp_path):
+    path, body = request_of(ApiFormat.OPENAI_CHAT, stream=True)
+    with served([Say("one two", Tokens(70, 9))], tmp_path / "log") as (_model, endpoint, client):
+        client.post(path, json=body)
+        usage = endpoint.traffic().usage
+    assert (usage.input_tokens, usage.output_tokens) == (70, 9)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "OpenAI-Organization", "OpenAI-Project", "X-Goog-User-Project", "X-Forwarded-Host",
+        "X-Forwarded-For", "Forwarded", "X-Original-Host", "X-Host", "anthropic-organization-id",
+        "anthropic-workspace-id", "X-Account-Id", "x-ms-billing-party", "X-Tenant", "api-key",
+        "X-Portkey-Api-Key", "X-Auth-Token", "X-HTTP-Method-Override", "X-Original-URL",
+        "X-Org", "OpenAI_Organization",
+    ],
+)  # fmt: skip
+def test_header_that_chooses_an_account_or_a_host_is_not_passed_on(tmp_path, name):
+    stored = {
+        "anthropic-beta": "a", "openai-beta": "b", "x-stainless-lang": "python",
+        "user-agent": "me", "originator": "codex", "session_id": "s", "x-mine": "1",
+    }  # fmt: skip
+    path, body = request_of(ApiFormat.OPENAI_CHAT)
+    with served([Say("hi")], tmp_path / "log") as (model, _endpoint, client):
+        client.post(f"{path}?alt=sse&userProject=p&key=k", json=body, headers={name: "v", **stored})
+    (asked,) = model.asked
+    assert name.lower() not in asked.headers
+    assert stored.items() <= asked.headers.items()
+    assert asked.query == "alt=sse"

@@ -60,16 +60,16 @@ def connected(address):
 
 
 def answer(client: socket.socket) -> bytes:
-    said = b""
-    while not said.endswith(b"0\r\n\r\n"):
+    result = b""
+    while not result.endswith(b"0\r\n\r\n"):
         part = client.recv(65536)
         if not part:
             break
-        said += part
-    return said
+        result += part
+    return result
 
 
-def test_a_unix_socket_and_a_port_are_served_alike(tmp_path: Path) -> None:
+def test_unix_socket_and_port_are_served(tmp_path: Path) -> None:
     path = tmp_path / "s"
     for listener in (unix_listener(path), tcp_listener(0)):
         with served(listener):
@@ -80,14 +80,14 @@ def test_a_unix_socket_and_a_port_are_served_alike(tmp_path: Path) -> None:
                     assert b"/" + name in answer(client)
 
 
-def test_small_pieces_on_a_port_are_sent_at_once() -> None:
+def test_small_chunks_are_sent_at_once() -> None:
     listener = tcp_listener(0)
-    seen = []
+    found = []
 
     async def look(scope, receive, send) -> None:
         transport = scope["state"]["connection"].transport
         raw = transport.get_extra_info("socket")
-        seen.append(raw.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        found.append(raw.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
         await application(scope, receive, send)
 
     loop, stack = LoopThread(), AsyncExitStack()
@@ -97,16 +97,16 @@ def test_small_pieces_on_a_port_are_sent_at_once() -> None:
         answer(client)
     loop.run(stack.aclose())
     loop.close()
-    assert seen == [1]
+    assert found == [1]
 
 
-def test_an_answer_that_is_cut_is_not_whole(tmp_path: Path) -> None:
+def test_truncated_answer_is_incomplete(tmp_path: Path) -> None:
     with served(unix_listener(tmp_path / "s")), connected(str(tmp_path / "s")) as client:
         client.sendall(HELLO % b"cut")
         assert not answer(client).endswith(b"0\r\n\r\n")
 
 
-def test_at_the_end_every_connection_is_cut(tmp_path: Path) -> None:
+def test_shutdown_closes_every_connection(tmp_path: Path) -> None:
     with served(unix_listener(tmp_path / "s")):
         idle = socket.socket(socket.AF_UNIX)
         busy = socket.socket(socket.AF_UNIX)
@@ -120,7 +120,7 @@ def test_at_the_end_every_connection_is_cut(tmp_path: Path) -> None:
         client.close()
 
 
-def test_what_is_no_http_is_answered_and_said_nowhere(
+def test_malformed_http_is_answered_and_not_logged(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with served(unix_listener(tmp_path / "s")), connected(str(tmp_path / "s")) as client:
@@ -129,7 +129,7 @@ def test_what_is_no_http_is_answered_and_said_nowhere(
     assert capfd.readouterr() == ("", "")
 
 
-def test_one_connection_too_many_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_surplus_connection_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_CONNECTIONS", 2)
     with served(unix_listener(tmp_path / "s")):
         clients = [socket.socket(socket.AF_UNIX) for _ in range(3)]
@@ -143,7 +143,7 @@ def test_one_connection_too_many_is_closed(tmp_path: Path, monkeypatch: pytest.M
             client.close()
 
 
-def test_a_place_that_is_taken_is_told(tmp_path: Path) -> None:
+def test_address_in_use_is_reported(tmp_path: Path) -> None:
     with unix_listener(tmp_path / "s"), tcp_listener(0) as taken:
         taken.listen()
         with pytest.raises(OSError, match="in use"):
@@ -176,12 +176,12 @@ def test_parts_are_put_together() -> None:
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zlib.compress])
-def test_it_is_unpacked(pack) -> None:
+def test_compressed_body_is_unpacked(pack) -> None:
     coding = "gzip" if pack is gzip.compress else "deflate"
     assert read(pack(b"abc"), content_encoding=coding) == b"abc"
 
 
-def test_too_much_is_refused_before_it_is_read() -> None:
+def test_too_large_body_is_refused_unread() -> None:
     with pytest.raises(RequestTooLargeError):
         read(content_length="101")
     with pytest.raises(RequestTooLargeError):
@@ -191,18 +191,18 @@ def test_too_much_is_refused_before_it_is_read() -> None:
 
 
 @pytest.mark.parametrize("coding", ["zstd", "br", "gzip, gzip"])
-def test_an_unknown_packing_is_named(coding: str) -> None:
+def test_unknown_encoding_is_named(coding: str) -> None:
     with pytest.raises(UnknownEncodingError, match=coding):
         read(b"abc", content_encoding=coding)
 
 
-def test_a_torn_one_is_told() -> None:
+def test_truncated_body_is_reported() -> None:
     with pytest.raises(UnknownEncodingError):
         read(b"abc", content_encoding="gzip")
     with pytest.raises(UnknownEncodingError, match="incomplete"):
         read(gzip.compress(b"abc")[:-4], content_encoding="gzip")
 
 
-def test_a_client_that_goes_away_in_the_middle_is_gone() -> None:
+def test_client_that_leaves_is_disconnected() -> None:
     with pytest.raises(ClientDisconnectedError):
         read(b"a", None)

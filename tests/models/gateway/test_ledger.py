@@ -23,7 +23,7 @@ def exchange(model="gpt-5") -> ModelExchange:
     return ModelExchange(time=time, started=0, route=route, path="/", model=model, request={})
 
 
-def test_what_an_answer_tells_later_replaces_what_it_told_before() -> None:
+def test_later_token_counts_replace_earlier_ones() -> None:
     one, book = exchange(), ledger()
     for tokens in (TokenCounts(input=100, output=1), TokenCounts(input=100, output=40, cached=50)):
         book.count_tokens(one, tokens)
@@ -32,7 +32,7 @@ def test_what_an_answer_tells_later_replaces_what_it_told_before() -> None:
     assert usage.cost_usd == pytest.approx((50 * 1.25 + 50 * 0.125 + 40 * 10) / 1e6)
 
 
-def test_a_cost_is_known_only_if_all_of_it_is() -> None:
+def test_unknown_price_makes_total_cost_unknown() -> None:
     book = ledger()
     assert book.facts().usage.cost_usd == 0.0
     book.count_tokens(exchange(), TokenCounts(input=1_000_000))
@@ -42,7 +42,7 @@ def test_a_cost_is_known_only_if_all_of_it_is() -> None:
     assert ledger(model="nobody-knows").facts().usage.cost_usd is None
 
 
-def test_a_replay_costs_nothing_and_is_bound_all_the_same() -> None:
+def test_replay_is_free_and_limited_by_budget() -> None:
     book = ledger(free=True)
     book.count_tokens(exchange(), TokenCounts(input=1_000_000))
     assert book.is_budget_spent()
@@ -50,7 +50,7 @@ def test_a_replay_costs_nothing_and_is_bound_all_the_same() -> None:
     assert ledger(model="nobody-knows", free=True).facts().usage.cost_usd == 0.0
 
 
-def test_the_last_failure_stands_until_an_answer_comes() -> None:
+def test_last_failure_is_kept_until_an_answer() -> None:
     book = ledger()
     book.failed(FAILURE)
     assert book.facts().last_failure is FAILURE
@@ -59,14 +59,14 @@ def test_the_last_failure_stands_until_an_answer_comes() -> None:
     assert book.facts().errors == {ModelErrorKind.OVERLOADED: 1}
 
 
-def test_that_a_spent_budget_was_asked_of_is_remembered() -> None:
+def test_request_after_spent_budget_is_recorded() -> None:
     book = ledger(budget_usd=0)
     assert not book.facts().over_budget
     assert book.is_budget_spent()
     assert book.facts().over_budget
 
 
-def test_findings_are_kept_once_and_not_without_end() -> None:
+def test_findings_are_unique_and_limited() -> None:
     book = ledger()
     for number in range(200):
         for _ in range(2):

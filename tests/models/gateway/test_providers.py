@@ -12,7 +12,7 @@ KEYS = {
 }
 
 
-def test_a_provider_has_its_wires_key_and_address() -> None:
+def test_provider_has_formats_key_and_address() -> None:
     found = resolve_model("anthropic/claude-x", environ=KEYS)
     assert found.model == "claude-x"
     assert found.endpoints.main is ApiFormat.ANTHROPIC_MESSAGES
@@ -30,7 +30,7 @@ def test_google_has_two_names(name: str) -> None:
     assert ends.by_format[ApiFormat.GEMINI_GENERATE].key_headers == ("x-goog-api-key",)
 
 
-def test_a_router_takes_the_rest_for_the_models_name() -> None:
+def test_router_keeps_slashes_in_model_name() -> None:
     found = resolve_model("openrouter/anthropic/claude-x", environ=KEYS)
     assert found.model == "anthropic/claude-x"
     assert found.endpoints.keys == {"k-router"}
@@ -46,7 +46,7 @@ def test_a_router_takes_the_rest_for_the_models_name() -> None:
     ],
 )
 @pytest.mark.parametrize("model", ["Qwen/Qwen3-Coder", "llama3"])
-def test_a_server_of_ones_own_needs_no_key(model: str, base: str, url: str) -> None:
+def test_own_server_needs_no_key(model: str, base: str, url: str) -> None:
     for found in (
         resolve_model(model, environ={}, base_url=base),
         resolve_model(model, environ={"OPENAI_BASE_URL": base}),
@@ -58,7 +58,7 @@ def test_a_server_of_ones_own_needs_no_key(model: str, base: str, url: str) -> N
 
 
 @pytest.mark.parametrize("base", ["http://127.0.0.1:9", "http://127.0.0.1:9/v1/"])
-def test_an_address_of_ones_own_takes_the_place_of_the_providers(base: str) -> None:
+def test_base_url_replaces_that_of_provider(base: str) -> None:
     for name, variable in (("openai", "OPENAI_BASE_URL"), ("anthropic", "ANTHROPIC_BASE_URL")):
         for found in (
             resolve_model(f"{name}/m", environ=KEYS, base_url=base),
@@ -69,7 +69,7 @@ def test_an_address_of_ones_own_takes_the_place_of_the_providers(base: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("model", "environ", "base", "said"),
+    ("model", "environ", "base", "result"),
     [
         ("openai/gpt-5", {}, None, "set OPENAI_API_KEY"),
         ("anthropic/x", {"ANTHROPIC_API_KEY": ""}, None, "set ANTHROPIC_API_KEY"),
@@ -85,6 +85,6 @@ def test_an_address_of_ones_own_takes_the_place_of_the_providers(base: str) -> N
         ("openai/gpt-5", KEYS, "https://x/v1?key=secret", "a query"),
     ],
 )
-def test_what_is_missing_is_named(model, environ, base, said) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_missing_settings_are_named(model, environ, base, result) -> None:
+    with pytest.raises(UsageError, match=result):
         resolve_model(model, environ=environ, base_url=base)

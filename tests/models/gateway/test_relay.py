@@ -6,7 +6,7 @@ import threading
 from agentbench.sandbox.relay import LoopThread
 
 
-def test_a_loop_does_work_for_any_thread_and_ends() -> None:
+def test_loop_serves_any_thread() -> None:
     loop, found = LoopThread(), []
 
     async def work(number: int) -> int:
@@ -24,7 +24,7 @@ def test_a_loop_does_work_for_any_thread_and_ends() -> None:
     assert sorted(found) == list(range(20))
 
 
-def test_what_still_runs_when_it_is_stopped_is_cancelled() -> None:
+def test_stopping_the_loop_cancels_tasks() -> None:
     loop, ended = LoopThread(), threading.Event()
 
     async def hang() -> None:

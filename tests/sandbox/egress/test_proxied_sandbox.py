@@ -25,7 +25,7 @@ from agentbench.sandbox.interface import (
     SandboxUse,
 )
 from agentbench.sandbox.process.provider import ProcessProvider
-from tests.models.gateway.unix_door import echo, unix_door
+from tests.models.gateway.unix_endpoint import echo, unix_endpoint
 from tests.patience import HANG_SECONDS
 from tests.sandbox.compose_services import PORT, STORE, services_in
 from tests.sandbox.conformance_isolation import connects, listening
@@ -160,7 +160,7 @@ def test_model_is_reachable_with_the_proxy(
     script += "peer = socket.create_connection(at, timeout=60); peer.sendall(b'hello')\n"
     script += "peer.shutdown(socket.SHUT_WR); print(peer.makefile().read())"
     with (
-        unix_door(tmp_path / "door", echo) as door,
+        unix_endpoint(tmp_path / "door", echo) as door,
         opened(back_end, ("127.0.0.1",), more=endpoint_mounts(door)) as sandbox,
     ):
         command = Command(

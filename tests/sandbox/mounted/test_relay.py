@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agentbench import sandbox
-from tests.models.gateway.unix_door import UnixDoor, echo, flood, reset, unix_door
+from tests.models.gateway.unix_endpoint import UnixEndpoint, echo, flood, reset, unix_endpoint
 
 RELAY = Path(sandbox.__file__).parent / "mounted" / "relay.py"
 PATIENCE = 60  # seconds
@@ -27,23 +27,23 @@ def all_of(connection):
 
 
 @pytest.fixture
-def door(tmp_path: Path) -> Iterator[UnixDoor]:
-    with unix_door(tmp_path / "door", echo) as opened:
+def door(tmp_path: Path) -> Iterator[UnixEndpoint]:
+    with unix_endpoint(tmp_path / "door", echo) as opened:
         yield opened
 
 
-def argv(door: UnixDoor, *command: str) -> list[str]:
+def argv(door: UnixEndpoint, *command: str) -> list[str]:
     return [sys.executable, "-I", "-S", str(RELAY), str(door.socket), PLACEHOLDER, "--", *command]
 
 
-def relayed(door: UnixDoor, *command: str, **options) -> subprocess.CompletedProcess[bytes]:
+def relayed(door: UnixEndpoint, *command: str, **options) -> subprocess.CompletedProcess[bytes]:
     options["env"] = {**options.get("env", os.environ), "AGENTBENCH_MODEL_URL": PLACEHOLDER}
     return subprocess.run(
         argv(door, *command), capture_output=True, timeout=PATIENCE, check=False, **options
     )
 
 
-def python(door: UnixDoor, script: str, *args: str) -> str:
+def python(door: UnixEndpoint, script: str, *args: str) -> str:
     done = relayed(door, sys.executable, "-c", CONNECT + script, *args)
     assert done.returncode == 0, done.stderr.decode()
     assert done.stderr == b""
@@ -51,17 +51,17 @@ def python(door: UnixDoor, script: str, *args: str) -> str:
 
 
 @pytest.mark.parametrize("code", [0, 1, 7, 255])
-def test_relay_exits_as_its_command(door: UnixDoor, code: int) -> None:
+def test_relay_exits_as_its_command(door: UnixEndpoint, code: int) -> None:
     assert relayed(door, "sh", "-c", f"exit {code}").returncode == code
 
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGSEGV", "SIGINT"])
-def test_relay_ends_by_the_signal_of_its_command(door: UnixDoor, name: str) -> None:
+def test_relay_ends_by_the_signal_of_its_command(door: UnixEndpoint, name: str) -> None:
     number = signal.Signals[name]
     assert relayed(door, "sh", "-c", f"kill -{number.value} $$").returncode == -number
 
 
-def test_a_signal_reaches_the_command(door: UnixDoor) -> None:
+def test_a_signal_reaches_the_command(door: UnixEndpoint) -> None:
     script = "trap 'echo caught; exit 3' TERM; echo ready; while :; do read line; done"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(argv(door, "sh", "-c", script), **pipes) as relay:
@@ -72,20 +72,20 @@ def test_a_signal_reaches_the_command(door: UnixDoor) -> None:
     assert relay.returncode == 3
 
 
-def test_missing_command_exits_as_in_a_shell(door: UnixDoor, tmp_path: Path) -> None:
+def test_missing_command_exits_as_in_a_shell(door: UnixEndpoint, tmp_path: Path) -> None:
     (tmp_path / "data").touch()
     missing = relayed(door, "/no/such/program")
     assert (missing.returncode, b"/no/such/program" in missing.stderr) == (127, True)
     assert relayed(door, str(tmp_path / "data")).returncode == 126
 
 
-def test_streams_pass_through_as_they_are(door: UnixDoor) -> None:
+def test_streams_pass_through_as_they_are(door: UnixEndpoint) -> None:
     data = os.urandom(1 << 20)
     done = relayed(door, "sh", "-c", "cat; echo said >&2", input=data)
     assert (done.stdout, done.stderr) == (data, b"said\n")
 
 
-def test_address_replaces_the_placeholder_in_all_variables(door: UnixDoor) -> None:
+def test_address_replaces_the_placeholder_in_all_variables(door: UnixEndpoint) -> None:
     env = {**os.environ, "BASE": "{agentbench-door}/v1", "JSON": '{"a": "{agentbench-door}"}'}
     script = 'echo "$AGENTBENCH_MODEL_URL $BASE $JSON"'
     url, base, json = relayed(door, "sh", "-c", script, env=env).stdout.decode().split(" ", 2)
@@ -93,11 +93,11 @@ def test_address_replaces_the_placeholder_in_all_variables(door: UnixDoor) -> No
     assert (base, json) == (f"{url}/v1", f'{{"a": "{url}"}}\n')
 
 
-def test_the_command_inherits_no_open_file(door: UnixDoor) -> None:
+def test_the_command_inherits_no_open_file(door: UnixEndpoint) -> None:
     assert relayed(door, "sh", "-c", "ls /proc/$$/fd").stdout.split() == [b"0", b"1", b"2"]
 
 
-def test_each_direction_ends_separately(door: UnixDoor) -> None:
+def test_each_direction_ends_separately(door: UnixEndpoint) -> None:
     described = python(
         door,
         """
@@ -114,7 +114,7 @@ print(len(said), said[-3:])
     assert described == "3000003 b'end'\n"
 
 
-def test_two_hundred_connections_at_a_time_do_not_mix(door: UnixDoor) -> None:
+def test_two_hundred_connections_at_a_time_do_not_mix(door: UnixEndpoint) -> None:
     described = python(
         door,
         """
@@ -131,7 +131,7 @@ for connection in open_ones:
 
 
 def test_connection_after_a_broken_one_works(tmp_path: Path) -> None:
-    with unix_door(tmp_path / "door", reset) as door:
+    with unix_endpoint(tmp_path / "door", reset) as door:
         described = python(
             door,
             """
@@ -149,14 +149,14 @@ for _ in range(3):
 
 
 def test_end_of_a_client_ends_the_far_connection(tmp_path: Path) -> None:
-    with unix_door(tmp_path / "door", flood) as door:  # waits for its connections to end
+    with unix_endpoint(tmp_path / "door", flood) as door:  # waits for its connections to end
         described = python(door, "connection = connect()\nprint(len(connection.recv(9)))")
     assert described == "9\n"
 
 
 def test_missing_socket_ends_connections(tmp_path: Path) -> None:
     described = python(
-        UnixDoor(tmp_path / "nothing.sock"),
+        UnixEndpoint(tmp_path / "nothing.sock"),
         """
 with connect() as connection:
     try:
@@ -169,7 +169,7 @@ with connect() as connection:
 
 
 def test_detached_relay_forwards_the_printed_port(
-    door: UnixDoor,
+    door: UnixEndpoint,
 ) -> None:
     argv = [sys.executable, "-I", "-S", str(RELAY), str(door.socket), "--detach"]
     started = subprocess.run(argv, capture_output=True, timeout=PATIENCE, check=True)

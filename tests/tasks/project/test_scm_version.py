@@ -146,7 +146,7 @@ def test_a_version_is_the_one_that_setuptools_scm_gives_a_whole_clone(
 
 
 @pytest.mark.parametrize(("tag", "distance", "version"), REFUSED)
-def test_what_setuptools_scm_cannot_tell_is_taken_as_far_as_it_is_a_version(
+def test_unsupported_tags_give_plain_version(
     histories: Histories, tag: str | None, distance: int, version: str | None
 ) -> None:
     assert histories.by_setuptools_scm(tag, distance) in (
@@ -161,7 +161,7 @@ def _untagged(histories: Histories, tag: str | None, distance: int) -> tuple[str
     return (f"0.1.dev{distance + 1}+g{commit[:9]}",)
 
 
-def test_there_are_fifty_forms_and_more() -> None:
+def test_enough_forms_of_versions_are_tested() -> None:
     assert len({*FORMS, *REFUSED}) >= 50
 
 
@@ -178,7 +178,7 @@ def test_the_nearest_tag_decides_and_an_annotated_one_comes_first(tmp_path: Path
     assert _public(found) == "2.1.dev1"
 
 
-def test_neither_changed_files_nor_this_machines_settings_count(
+def test_version_ignores_changes_and_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     origin = Origin(tmp_path / "origin")
@@ -193,7 +193,7 @@ def test_neither_changed_files_nor_this_machines_settings_count(
     assert scm_version(Mirrors(tmp_path / "mirrors").of(source)) == "1.2"
 
 
-def test_pytests_own_layout_does_not_call_itself_0_1(tmp_path: Path) -> None:
+def test_layout_of_pytest_gets_its_version(tmp_path: Path) -> None:
     """In a sandbox there is one commit without tags, and the version in a variable."""
     origin = Origin(tmp_path / "origin")
     origin.write("pyproject.toml", '[tool.setuptools_scm]\nwrite_to = "src/_pytest/_version.py"\n')

@@ -18,11 +18,11 @@ from tests.validation.environment.trees import write_tree
         ("test_a.txt", False),
     ],
 )
-def test_files_are_told_by_their_names(name, is_one):
+def test_test_files_are_found_by_name(name, is_one):
     assert is_collected_by_default(name) is is_one
 
 
-def test_foreign_imports_are_those_of_neither_python_nor_the_tree(tmp_path):
+def test_imports_of_other_distributions_are_found(tmp_path):
     tree = write_tree(
         tmp_path,
         {
@@ -37,7 +37,7 @@ def test_foreign_imports_are_those_of_neither_python_nor_the_tree(tmp_path):
     assert find_tests(tree).imports == {"attr", "freezegun", "yaml"}
 
 
-def test_imports_that_a_file_may_do_without_are_not_needed(tmp_path):
+def test_optional_imports_are_ignored(tmp_path):
     text = """
 import sys
 try:
@@ -52,7 +52,7 @@ def test():
     assert find_tests(write_tree(tmp_path, {"test_a.py": text})).imports == frozenset()
 
 
-def test_fixtures_marks_and_arguments_are_seen(tmp_path):
+def test_fixtures_marks_and_arguments_are_found(tmp_path):
     text = """
 import pytest
 @pytest.fixture
@@ -79,17 +79,17 @@ def helper(argument): ...
         ((), ()),
     ],
 )
-def test_the_outermost_folders_of_tests_are_given_to_pytest(files, paths):
+def test_outermost_test_folders_are_arguments(files, paths):
     assert FoundTests(files=files).paths == paths
 
 
-def test_a_file_of_another_python_is_found_and_not_read(tmp_path):
+def test_unparsable_file_is_found_and_not_read(tmp_path):
     found = find_tests(write_tree(tmp_path, {"test_old.py": "import attr\nprint 'two'"}))
     assert found.files == ("test_old.py",)
     assert found.imports == frozenset()
 
 
-def test_the_needs_of_other_tests_are_added_and_their_files_are_not(tmp_path):
+def test_imports_of_other_tests_are_added(tmp_path):
     one = find_tests(write_tree(tmp_path / "one", {"test_a.py": "import attr"}))
     other = find_tests(write_tree(tmp_path / "other", {"test_b.py": "import yaml"}))
     both = one.with_(other)
@@ -97,7 +97,7 @@ def test_the_needs_of_other_tests_are_added_and_their_files_are_not(tmp_path):
     assert both.imports == {"attr", "yaml"}
 
 
-def test_files_of_other_names_are_tests_by_what_they_hold(tmp_path):
+def test_files_with_tests_are_found_by_content(tmp_path):
     tree = write_tree(
         tmp_path,
         {

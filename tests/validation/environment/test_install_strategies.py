@@ -4,15 +4,22 @@ from datetime import date
 import pytest
 from packaging.requirements import Requirement
 
-from agentbench.tasks.project_declaration import RequirementPurpose
+from agentbench.tasks.project_declaration import (
+    ProjectDeclaration,
+    RequirementGroup,
+    RequirementPurpose,
+)
 from agentbench.tasks.project_files import parse_ini
+from agentbench.validation.environment.found_tests import FoundTests
 from agentbench.validation.environment.install_strategies import (
     DISTRIBUTION_OF_MODULE,
     PLUGINS_BY_FIXTURE,
     PLUGINS_BY_MARK,
     PLUGINS_BY_SETTING,
     InstallStrategy,
+    install_strategies,
     nox_bundles,
+    read_declarations,
     requirement_bundles,
     requirements_in,
     setup_commands,
@@ -20,6 +27,7 @@ from agentbench.validation.environment.install_strategies import (
     tox_environment,
     version_variables,
 )
+from agentbench.validation.environment.project_settings import PytestSettings
 from tests.validation.environment.trees import write_tree
 
 WHOLE = InstallStrategy(
@@ -27,7 +35,7 @@ WHOLE = InstallStrategy(
 )
 
 
-def test_everything_is_installed_by_one_command():
+def test_all_requirements_are_installed_by_one_command():
     assert setup_commands(WHOLE) == (
         "python -m pip install -e '.[test]' -r r.txt mock 'attrs>=20'",
     )
@@ -37,7 +45,7 @@ def test_nothing_to_install_needs_no_command():
     assert setup_commands(InstallStrategy(project=False)) == ()
 
 
-def test_a_day_bounds_every_download_and_pytest_is_of_that_day():
+def test_downloads_are_limited_to_a_day():
     upgrade, pytest_of_then, own = setup_commands(WHOLE, on=date(2021, 12, 31))
     assert upgrade == "python -m pip install --upgrade 'pip>=26.0'"
     bound = "--uploaded-prior-to=2022-01-01T00:00:00Z"
@@ -45,7 +53,7 @@ def test_a_day_bounds_every_download_and_pytest_is_of_that_day():
     assert own.startswith(f"python -m pip install {bound} -e '.[test]'")
 
 
-def test_names_from_a_project_are_words_and_no_commands():
+def test_names_of_project_are_quoted():
     hostile = InstallStrategy(project=True, extras=("x;reboot",), requirements=("a $(reboot)",))
     (command,) = setup_commands(hostile)
     assert command == "python -m pip install -e '.[x;reboot]' 'a $(reboot)'"
@@ -59,7 +67,7 @@ def test_names_from_a_project_are_words_and_no_commands():
         ({"setup.py": "setup(setup_requires=['pbr'], pbr=True)"}, "PBR_VERSION"),
     ],
 )
-def test_a_build_that_would_ask_git_is_told_the_releases_version(tmp_path, described, variable):
+def test_build_gets_version_of_release(tmp_path, described, variable):
     tree = write_tree(tmp_path, {"PKG-INFO": "Metadata-Version: 2.1\nVersion: 1.4\n", **described})
     assert version_variables(tree) == {variable: "1.4"}
 
@@ -73,22 +81,22 @@ def test_a_build_that_would_ask_git_is_told_the_releases_version(tmp_path, descr
         {"PKG-INFO": "", "setup.py": "use_scm_version"},
     ],
 )
-def test_else_nothing_is_told(tmp_path, files):
+def test_other_builds_get_no_version(tmp_path, files):
     assert version_variables(write_tree(tmp_path, files)) == {}
 
 
 @pytest.mark.parametrize(
     "table", [DISTRIBUTION_OF_MODULE, PLUGINS_BY_FIXTURE, PLUGINS_BY_MARK, PLUGINS_BY_SETTING]
 )
-def test_every_name_leads_to_a_requirement(table):
+def test_known_names_are_valid_requirements(table):
     assert [str(Requirement(text)) for text in table.values()] == list(table.values())
 
 
-def test_no_module_of_python_itself_is_said_to_be_brought():
+def test_known_modules_are_not_in_python():
     assert DISTRIBUTION_OF_MODULE.keys().isdisjoint(sys.stdlib_module_names)
 
 
-def test_files_for_tests_and_for_developers_are_told_by_their_names(tmp_path):
+def test_requirement_files_are_found_by_name(tmp_path):
     names = [
         "requirements.txt",
         "requirements-dev.txt",
@@ -108,7 +116,7 @@ def test_files_for_tests_and_for_developers_are_told_by_their_names(tmp_path):
     }
 
 
-def test_included_files_count_and_hashes_and_options_do_not(tmp_path):
+def test_included_files_are_read(tmp_path):
     tree = write_tree(
         tmp_path,
         {
@@ -120,7 +128,7 @@ def test_included_files_count_and_hashes_and_options_do_not(tmp_path):
     assert list(requirements_in(tree, "requirements/test.txt")) == ["attrs", "six", "pytest==7.0"]
 
 
-def test_files_that_include_each_other_end(tmp_path):
+def test_circular_includes_end(tmp_path):
     tree = write_tree(tmp_path, {"a.txt": "-r b.txt\nsix", "b.txt": "-r a.txt\nattrs"})
     assert set(requirements_in(tree, "a.txt")) == {"six", "attrs"}
 
@@ -131,7 +139,7 @@ def test_an_included_file_outside_the_tree_is_not_read(tmp_path):
     assert list(requirements_in(tree, "test.txt")) == []
 
 
-def test_a_files_bundle_installs_the_file_and_knows_what_it_holds(tmp_path):
+def test_group_of_file_has_its_requirements(tmp_path):
     tree = write_tree(tmp_path, {"test-requirements.txt": "pytest\n"})
     (bundle,) = requirement_bundles(tree)
     assert (bundle.files, bundle.requirements, bundle.known_requirements) == (
@@ -162,7 +170,7 @@ commands = pytest {posargs}
 """
 
 
-def test_what_testenv_installs_is_one_bundle(tmp_path):
+def test_testenv_gives_one_group(tmp_path):
     tree = write_tree(tmp_path / "tree", {"requirements.txt": "six\n"})
     (bundle,) = tox_bundles(parse_ini(TOX), tree)
     assert bundle.extras == ("test", "more")
@@ -171,15 +179,15 @@ def test_what_testenv_installs_is_one_bundle(tmp_path):
     assert bundle.known_requirements == ("six",)
 
 
-def test_a_file_without_testenv_has_no_bundle(tmp_path):
+def test_file_without_testenv_gives_no_group(tmp_path):
     assert list(tox_bundles(parse_ini("[flake8]\nx = 1"), tmp_path)) == []
 
 
-def test_variables_with_plain_values_are_taken():
+def test_plain_variables_of_tox_are_used():
     assert tox_environment(parse_ini(TOX)) == {"TZ": "UTC", "PYTHONHASHSEED": "0"}
 
 
-def test_what_nox_sessions_of_tests_install_is_read_and_not_run(tmp_path):
+def test_installs_of_nox_sessions_are_read(tmp_path):
     tree = write_tree(tmp_path, {"requirements.txt": "six\n"})
     text = """
 import nox
@@ -199,5 +207,77 @@ def lint(session):
     assert bundle.requirements == ("pytest",)
 
 
-def test_no_noxfile_has_no_bundle(tmp_path):
+def test_missing_noxfile_gives_no_group(tmp_path):
     assert list(nox_bundles(None, tmp_path)) == []
+
+
+NO_SETTINGS, NO_TESTS = PytestSettings(), FoundTests()
+
+
+def test_all_files_of_a_project_are_read(tmp_path):
+    tree = write_tree(
+        tmp_path,
+        {
+            "pyproject.toml": '[project]\nname = "x"\n[dependency-groups]\ntest = ["a"]',
+            "setup.cfg": "[options]\ntests_require = b",
+            "setup.py": "setup(tests_require=['c'])",
+            "test-requirements.txt": "d",
+            "tox.ini": "[testenv]\ndeps = e",
+            "noxfile.py": "def tests(session):\n    session.install('f')",
+        },
+    )
+    held = [
+        bundle.requirements or bundle.known_requirements
+        for bundle in read_declarations(tree).bundles
+    ]
+    assert held == [("a",), ("b",), ("c",), ("d",), ("e",), ("f",)]
+
+
+def test_groups_for_tests_come_first(tmp_path):
+    declared = ProjectDeclaration(
+        installable=True,
+        bundles=(
+            RequirementGroup(where="dev", purpose=RequirementPurpose.DEVELOPMENT, extras=("dev",)),
+            RequirementGroup(where="test", purpose=RequirementPurpose.TESTS, extras=("test",)),
+        ),
+    )
+    ways = install_strategies(tmp_path, declared, NO_SETTINGS, NO_TESTS)
+    assert [way.extras for way in ways] == [("test",), ("dev",), ()]
+    assert all(way.project for way in ways)
+
+
+def test_missing_distributions_are_added_with_reasons(tmp_path):
+    found = FoundTests(
+        imports=frozenset({"yaml", "attr", "pytest"}),
+        arguments=frozenset({"mocker", "own", "tmp_path"}),
+        fixtures=frozenset({"own"}),
+        marks=frozenset({"asyncio", "parametrize"}),
+    )
+    settings = PytestSettings(
+        where="pytest.ini", names=frozenset({"timeout"}), plugins=("pytest-xyz",)
+    )
+    declared = ProjectDeclaration(requirements=("attrs",))
+    (way,) = install_strategies(tmp_path, declared, settings, found)
+    assert way.requirements == (
+        "pyyaml",
+        "pytest-mock",
+        "pytest-asyncio",
+        "pytest-timeout",
+        "pytest-xyz",
+    )
+    assert "`pyyaml`: its tests import `yaml`" in way.reasons
+    assert "`pytest-timeout`: pytest.ini sets `timeout`" in way.reasons
+
+
+def test_unknown_module_is_guessed_in_own_strategy(tmp_path):
+    found = FoundTests(imports=frozenset({"rarely_seen"}))
+    known, guessed = install_strategies(tmp_path, ProjectDeclaration(), NO_SETTINGS, found)
+    assert known.requirements == ()
+    assert guessed.requirements == ("rarely_seen",)
+    assert "guess" in guessed.reasons[0]
+
+
+def test_requirements_txt_replaces_uninstallable_project(tmp_path):
+    tree = write_tree(tmp_path, {"requirements.txt": "six"})
+    (way,) = install_strategies(tree, ProjectDeclaration(), NO_SETTINGS, NO_TESTS)
+    assert (way.project, way.files) == (False, ("requirements.txt",))

@@ -17,14 +17,14 @@ NOTHING = ProjectDeclaration()
 
 
 @pytest.mark.parametrize("text", ["3.9\n", "3.9.18", "cpython-3.9.1"])
-def test_a_version_file_decides(tmp_path, text):
+def test_python_version_file_decides(tmp_path, text):
     tree = write_tree(tmp_path, {".python-version": text})
     found = choose_python(tree, ProjectDeclaration(pythons=("3.12",)), date(2025, 1, 1))
     assert found is not None
     assert (found.version, found.why) == ("3.9", ".python-version")
 
 
-def test_the_newest_classifier_that_requires_python_admits_is_next(tmp_path):
+def test_newest_admitted_classifier_is_next(tmp_path):
     declared = ProjectDeclaration(pythons=("3.8", "3.10", "3.13"), requires_python=(">=3.7,<3.13",))
     found = choose_python(tmp_path, declared, None)
     assert found is not None
@@ -35,7 +35,7 @@ def test_the_newest_classifier_that_requires_python_admits_is_next(tmp_path):
     ("on", "version"),
     [(date(2021, 10, 3), "3.9"), (date(2021, 10, 4), "3.10"), (date(2026, 1, 1), "3.14")],
 )
-def test_else_the_newest_python_of_the_day(tmp_path, on, version):
+def test_newest_python_of_the_day_is_the_default(tmp_path, on, version):
     found = choose_python(tmp_path, NOTHING, on)
     assert found is not None
     assert found.version == version
@@ -48,7 +48,7 @@ def test_without_a_day_an_upper_bound_decides(tmp_path):
 
 
 @pytest.mark.parametrize("requires", [(), (">=3.8",), ("not a specifier",)])
-def test_without_a_word_of_it_any_python_will_do(tmp_path, requires):
+def test_project_without_declarations_requests_no_python(tmp_path, requires):
     assert choose_python(tmp_path, ProjectDeclaration(requires_python=requires), None) is None
 
 
@@ -75,7 +75,7 @@ def test_without_a_word_of_it_any_python_will_do(tmp_path, requires):
         ),
     ],
 )
-def test_settings_are_read_from_every_file_that_pytest_reads(tmp_path, name, text):
+def test_settings_are_read_from_all_files_of_pytest(tmp_path, name, text):
     found = read_pytest_settings(write_tree(tmp_path, {name: text}))
     assert found.where == name
     assert found.test_paths == ("a", "b")
@@ -83,7 +83,7 @@ def test_settings_are_read_from_every_file_that_pytest_reads(tmp_path, name, tex
     assert "asyncio_mode" in found.names
 
 
-def test_of_several_files_the_one_that_pytest_takes_counts(tmp_path):
+def test_first_configuration_file_counts(tmp_path):
     tree = write_tree(
         tmp_path,
         {
@@ -102,7 +102,7 @@ def test_required_plugins_are_known(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "kept"),
+    ("options", "stored"),
     [
         ("-ra --cov=x --cov-report term", "-ra term"),
         ("--cov x -ra", "-ra"),
@@ -112,11 +112,11 @@ def test_required_plugins_are_known(tmp_path):
         ("-k 'not slow' -x", "-k 'not slow'"),
     ],
 )
-def test_options_that_would_spoil_a_judged_run_are_left_out(options, kept):
+def test_disturbing_options_are_removed(options, stored):
     command = judged_command(PytestSettings(added_options=options))
-    assert parse_test_command(command).options == ("-o", f"addopts={kept}")
+    assert parse_test_command(command).options == ("-o", f"addopts={stored}")
 
 
 @pytest.mark.parametrize("options", ["", "-ra --strict-markers", "unbalanced '", "-p no:x"])
-def test_options_that_spoil_nothing_are_left_to_the_project(options):
+def test_other_options_are_kept(options):
     assert judged_command(PytestSettings(added_options=options)) == PLAIN_COMMAND

@@ -1,15 +1,7 @@
 from datetime import date
 
-from agentbench.validation.environment.proposals import Proposal, propose
+from agentbench.validation.environment.proposals import propose
 from tests.validation.environment.trees import write_tree
-
-
-def test_a_proposal_of_nothing_is_the_default_of_every_table():
-    proposal = Proposal()
-    assert proposal.setup.commands == ()
-    assert proposal.tests.command == "python -m pytest"
-    assert proposal.environment.image is None
-
 
 PROJECT = {
     "pyproject.toml": (
@@ -21,14 +13,14 @@ PROJECT = {
 }
 
 
-def test_the_python_that_is_named_comes_before_the_default_one(tmp_path):
+def test_named_python_comes_before_default(tmp_path):
     proposals = propose(write_tree(tmp_path, PROJECT))
     images = [proposal.environment.image for proposal in proposals]
     assert images == ["agentbench/python:3.9", "agentbench/python:3.9", None, None]
     assert proposals[0].setup == proposals[2].setup
 
 
-def test_every_piece_bears_where_it_was_read(tmp_path):
+def test_proposal_gives_a_reason_for_each_part(tmp_path):
     first = propose(write_tree(tmp_path, PROJECT))[0]
     assert first.setup.commands == ("python -m pip install -e '.[test]' pyyaml",)
     assert first.tests.command == "python -m pytest -o addopts="
@@ -44,21 +36,21 @@ def test_every_piece_bears_where_it_was_read(tmp_path):
     )
 
 
-def test_libraries_of_the_day_come_before_those_of_today(tmp_path):
+def test_libraries_of_the_day_come_first(tmp_path):
     proposals = propose(write_tree(tmp_path, PROJECT), on=date(2021, 5, 1))
     dated = ["2021-05-02" in " ".join(p.setup.commands) for p in proposals]
     assert dated == [True, True, False, False, True, True, False, False]
     assert "libraries as of 2021-05-01" in proposals[0].reasons
 
 
-def test_a_tree_that_says_nothing_has_a_proposal_all_the_same(tmp_path):
+def test_tree_without_declarations_has_a_proposal(tmp_path):
     (only,) = propose(write_tree(tmp_path, {"README": "x"}))
     assert only.setup.commands == ()
     assert only.tests.paths == ()
     assert "no test files found" in only.reasons
 
 
-def test_test_paths_that_lead_out_or_are_not_there_are_not_taken(tmp_path):
+def test_escaping_or_missing_test_paths_are_ignored(tmp_path):
     settings = "[pytest]\ntestpaths = ../out /etc gone -p\n"
     tree = write_tree(tmp_path / "tree", {"pytest.ini": settings, "checks/test_a.py": ""})
     write_tree(tmp_path / "out", {"test_b.py": ""})
@@ -79,14 +71,14 @@ def test_variables_of_tox_and_the_releases_version_are_set(tmp_path):
     assert "TZ: setenv of tox.ini" in first.reasons
 
 
-def test_there_is_a_bound_to_how_many_are_proposed(tmp_path):
+def test_number_of_proposals_is_limited(tmp_path):
     files = {f"requirements/test-{n}.txt": "six" for n in range(20)}
     modules = "\n".join(f"import unheard_{n}" for n in range(3))
     tree = write_tree(tmp_path, {**files, "test_a.py": modules})
     assert len(propose(tree, on=date(2020, 1, 1))) == 12
 
 
-def test_what_another_states_tests_use_is_installed_too(tmp_path):
+def test_requirements_of_other_state_are_installed(tmp_path):
     tree = write_tree(tmp_path / "old", PROJECT)
     other = write_tree(tmp_path / "new", {"tests/test_a.py": "import attr"})
     first = propose(tree, tests_of=other)[0]

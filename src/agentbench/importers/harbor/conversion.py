@@ -1,6 +1,6 @@
 """Converts Harbor's task.toml to a task's table."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
@@ -33,8 +33,10 @@ UPLOAD_FOLDER = "image"
 DEFAULT_WORKDIR = PurePosixPath("/app")
 """The working folder of most Harbor tasks."""
 
-_ALWAYS_COLLECTED = "/logs/artifacts"  # that Harbor always copies from the agent to the verifier
-_ALMOST_ONE = 0.999  # to be exceeded: Harbor counts a reward of 1 as a pass
+# That Harbor always copies from the agent to the verifier.
+_ALWAYS_COLLECTED = "/logs/artifacts"
+# To be exceeded: Harbor counts a reward of 1 as a pass.
+_ALMOST_ONE = 0.999
 _MAX_TITLE_LENGTH = 200  # characters
 _METADATA_TAGS = ("difficulty", "category")  # the keys of metadata that become tags
 
@@ -56,13 +58,17 @@ def convert_task_file(
         UnsupportedTaskError: a value is beyond the limits here.
     """
     description = form.task.description.strip() if form.task is not None else ""
+    keywords = form.task.keywords if form.task is not None else ()
+    listed = form.metadata.get("tags")
+    own_tags = listed if isinstance(listed, list) else []
+    tags = ("harbor", *keywords, *own_tags, *map(form.metadata.get, _METADATA_TAGS))
     timeout = form.agent.timeout_sec
     has_services = (folder / "environment" / COMPOSE_FILE).is_file()
     values: dict[str, object] = {
         "schema_version": 1,
         "id": task_id,
         "title": description.splitlines()[0][:_MAX_TITLE_LENGTH] if description else task_id,
-        "tags": tuple(dict.fromkeys(_tags(form))),
+        "tags": tuple(dict.fromkeys(tag for tag in tags if isinstance(tag, str) and tag)),
         "repo": {"workdir": str(image.workdir)},
         "environment": {
             **_environment(folder, form),
@@ -132,7 +138,12 @@ def _step(
     if whole.verifier.is_separate:
         images = {"image", "dockerfile", "compose"}
         verifier = {key: verifier[key] for key in verifier.keys() - images}
-        verifier |= _step_image(folder, form, step)
+        # The step's own settings have priority over the task's.
+        own, tests = step.verifier.environment, f"{STEPS_FOLDER}/{step.name}/tests"
+        if own is not None and own.docker_image is not None:
+            verifier["image"] = own.docker_image
+        else:
+            verifier |= _image_in(folder, tests) or _own_image(folder, form.verifier.environment)
     timeout = whole.agent.timeout_sec
     table = {
         "name": step.name,
@@ -148,26 +159,20 @@ def _step(
     return {key: value for key, value in table.items() if value is not None}
 
 
-def _step_image(folder: Path, form: HarborTaskFile, step: HarborStepTable) -> Mapping[str, object]:
-    """The image of a step's verifier; the step's own settings have priority over the task's."""
-    environment, own = step.verifier.environment, f"{STEPS_FOLDER}/{step.name}/tests"
-    if environment is not None and environment.docker_image is not None:
-        return {"image": environment.docker_image}
-    return _image_in(folder, own) or _own_image(folder, form.verifier.environment)
-
-
-def _tags(form: HarborTaskFile) -> Iterator[str]:
-    keywords = form.task.keywords if form.task is not None else ()
-    tags = form.metadata.get("tags")
-    listed = tags if isinstance(tags, list) else []
-    for tag in ("harbor", *keywords, *listed, *map(form.metadata.get, _METADATA_TAGS)):
-        if isinstance(tag, str) and tag:
-            yield tag
-
-
 def _environment(folder: Path, task: HarborTaskFile) -> dict[str, object]:
     form, main = task.environment, main_of(folder)
     has_services = (folder / "environment" / COMPOSE_FILE).is_file()
+    servers: list[dict[str, object]] = []
+    for server in form.mcp_servers:
+        given = {key: value for key, value in server.items() if value is not None}
+        # Harbor's short name of a transport
+        if given.get("transport") == "http":
+            given["transport"] = "streamable-http"
+        headers = given.get("headers")
+        if isinstance(headers, dict):
+            plain = {str(name): str(value) for name, value in headers.items()}
+            given["headers"], given["headers_from_host"] = split_env(plain)
+        servers.append(given)
     dockerfile = None
     if uploads_environment(folder, task):
         dockerfile = f"{UPLOAD_FOLDER}/Dockerfile"
@@ -179,25 +184,13 @@ def _environment(folder: Path, task: HarborTaskFile) -> dict[str, object]:
         "dockerfile": dockerfile,
         "compose": f"environment/{COMPOSE_FILE}" if has_services else None,
         **_variables(form.env),
-        "mcp_servers": tuple(map(_mcp_server, form.mcp_servers)) or None,
+        "mcp_servers": tuple(servers) or None,
         "skills": form.skills_dir,
         "cpus": None if form.cpus is None else float(form.cpus),
         "memory_mib": form.memory_mb,
         "disk_mib": form.storage_mb,
     }
     return {key: value for key, value in table.items() if value is not None}
-
-
-def _mcp_server(table: Mapping[str, object]) -> dict[str, object]:
-    """A server; Harbor's short name of a transport becomes the usual one."""
-    headers = table.get("headers")
-    given = {key: value for key, value in table.items() if value is not None}
-    if given.get("transport") == "http":
-        given["transport"] = "streamable-http"
-    if isinstance(headers, dict):
-        plain = {str(name): str(value) for name, value in headers.items()}
-        given["headers"], given["headers_from_host"] = split_env(plain)
-    return given
 
 
 def _seconds_keys(table: Mapping[str, object]) -> dict[str, object]:
@@ -207,10 +200,16 @@ def _seconds_keys(table: Mapping[str, object]) -> dict[str, object]:
 def _verifier(folder: Path, form: HarborTaskFile, image: DockerfileEnd) -> dict[str, object]:
     verifier = form.verifier
     env = dict(verifier.env)
+    collect: list[dict[str, object]] = []
+    for hook in verifier.collect:
+        given = {key: value for key, value in hook.items() if (key, value) != ("service", MAIN)}
+        if "user" in given:
+            given["user"] = str(given["user"])
+        collect.append(_seconds_keys(given))
     table: dict[str, object] = {
         "timeout_s": verifier.timeout_sec,
         "threshold": _ALMOST_ONE,
-        "collect": [_collect_command(hook) for hook in verifier.collect],
+        "collect": collect,
         "network": verifier_network(form),
         "user": image.user_of(verifier.user),
     }
@@ -225,13 +224,6 @@ def _verifier(folder: Path, form: HarborTaskFile, image: DockerfileEnd) -> dict[
             table |= {key: value for key, value in limits.items() if value is not None}
             env = {**own.env, **env}
     return {**table, **_variables(env)}
-
-
-def _collect_command(hook: Mapping[str, object]) -> dict[str, object]:
-    given = {key: value for key, value in hook.items() if (key, value) != ("service", MAIN)}
-    return {
-        key: str(value) if key == "user" else value for key, value in _seconds_keys(given).items()
-    }
 
 
 def _variables(env: Mapping[str, str]) -> dict[str, object]:

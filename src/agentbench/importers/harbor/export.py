@@ -11,7 +11,6 @@ from agentbench.attempt.expected_tests import judged_targets
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCloneError, InputError
 from agentbench.importers import task_folders
-from agentbench.importers.harbor.changes import changes_since_import
 from agentbench.importers.harbor.exported_image import write_environment, write_verifier_image
 from agentbench.importers.harbor.exported_table import (
     NotExpressibleError,
@@ -19,17 +18,25 @@ from agentbench.importers.harbor.exported_table import (
     task_toml,
     workdir_of,
 )
-from agentbench.importers.harbor.ignored_files import IGNORE_FILE
-from agentbench.importers.harbor.importing import ORIGINALS_FOLDER, SHARED_FOLDERS
+from agentbench.importers.harbor.importing import (
+    IGNORE_FILE,
+    ORIGINALS_FOLDER,
+    SHARED_FOLDERS,
+    read_harbor_task,
+)
+from agentbench.sandbox.interface import ImageSettings
+from agentbench.tasks import writing
 from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
+from agentbench.tasks.loading import TASK_FILE
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.scripts import SOLUTION_FOLDER, VERIFIER_FOLDER, script_files
 from agentbench.tasks.steps import INSTRUCTION_FILE, STEPS_FOLDER, WORKDIR_FOLDER, step_folder
 from agentbench.tasks.task import Task
+from agentbench.tasks.task_file import parse_task_file
 from agentbench.tasks.test_command import TestCommand, parse_test_command
 from agentbench.tasks.test_runner_name import Runner
-from agentbench.tasks.writing import new_folder
+from agentbench.tasks.users import AGENT_USER
 
 _TEST_SCRIPT = """\
 #!/bin/bash
@@ -116,7 +123,7 @@ def export_tasks(
     for task in tasks:
         path = out / task.id
         try:
-            with new_folder(path, replace=replace) as folder:
+            with writing.new_folder(path, replace=replace) as folder:
                 notes = list(_write_files(task, folder, mirrors, image))
         except _REFUSALS as error:
             exported.rejections.append(Rejection(where=str(task.folder), what=str(error)))
@@ -143,6 +150,42 @@ def _write_files(task: Task, target: Path, mirrors: Mirrors, image: str) -> Iter
     for phase, folder in _phases(task):
         write_verifier_image(phase, target / folder / VERIFIER_FOLDER, image)
     yield from _notes(task)
+
+
+def changes_since_import(folder: Path, originals: Path) -> Iterator[str]:
+    """Notes about changes of a task that its exported folder lacks.
+
+    Settings that the import read from an image count as unchanged.
+
+    Args:
+        folder: The imported task.
+        originals: A folder with Harbor's own files, with the task's id as its name.
+    """
+    own = parse_task_file((folder / TASK_FILE).read_text("utf-8"), name=str(folder / TASK_FILE))
+    user = own.environment.user
+    workdir = None if own.repo.workdir is None else PurePosixPath(own.repo.workdir)
+    settings = ImageSettings(workdir=workdir, user="" if user == AGENT_USER else user)
+    converted = read_harbor_task(originals, lambda _: settings)
+    if not isinstance(converted, task_folders.ConvertedTask):
+        yield "its files of Harbor were changed since the import, and cannot be imported again"
+        return
+    new = converted.new
+    # As a reader of the written file gets it
+    imported = parse_task_file(writing.task_toml(new.table), name=TASK_FILE)
+    tables = own.model_dump(), imported.model_dump()
+    changed = sorted(key for key, value in tables[0].items() if value != tables[1][key])
+    texts = {name: text.decode() for name, text in new.files.items()}
+    if not new.table.steps:
+        texts[INSTRUCTION_FILE] = new.instruction.rstrip("\n") + "\n"
+    names = [f"{TASK_FILE} ({', '.join(changed)})"] if changed else []
+    for name, text in sorted(texts.items()):
+        try:
+            is_equal = (folder / name).read_bytes().decode() == text
+        except (OSError, UnicodeDecodeError):
+            is_equal = False
+        names += [] if is_equal else [name]
+    if names:
+        yield f"changed since its import, and exported as it was: {', '.join(names)}"
 
 
 def _notes(task: Task) -> Iterator[str]:
@@ -200,8 +243,17 @@ def _script_files(task: Task) -> _Files:
     found: _Files = {}
     for phase, folder in _phases(task):
         tests = {path: f for each in phase.script_folders for path, f in script_files(each).items()}
-        solution = _solution_files(task, phase.problem.step)
-        own = {VERIFIER_FOLDER: tests | _judging_script(phase, tests), SOLUTION_FOLDER: solution}
+        # A script for a command that is not Harbor's own one
+        verifier = phase.answer_key.verifier
+        assert verifier is not None  # or pytest judges
+        place = verifier.workdir if verifier.is_shared else None
+        tests |= _wrapper("test.sh", VERIFIER_FOLDER, verifier.command, tests, place)
+        script, solution = task.scripted_solution, dict[PurePosixPath, FileContent]()
+        if script is not None:
+            step = phase.problem.step or ""
+            solution |= script_files(script.step_folders.get(step, script.folder))
+            solution |= _wrapper("solve.sh", SOLUTION_FOLDER, script.command, solution, None)
+        own = {VERIFIER_FOLDER: tests, SOLUTION_FOLDER: solution}
         for name, content in own.items():
             if any(path.name == IGNORE_FILE for path in content):
                 raise NotExpressibleError(f"{name}/: has a {IGNORE_FILE}, which Harbor obeys")
@@ -211,22 +263,6 @@ def _script_files(task: Task) -> _Files:
             steps = script_files(step_folder(task.folder, phase.problem.step) / WORKDIR_FOLDER)
             found |= {folder / WORKDIR_FOLDER / path: file for path, file in steps.items()}
     return found | ({} if task.steps else _patch_files(task))
-
-
-def _judging_script(task: Task, tests: Mapping[PurePosixPath, FileContent]) -> _Files:
-    """The script that runs the verifier's command, unless that is Harbor's own."""
-    verifier = task.answer_key.verifier
-    assert verifier is not None  # or pytest judges
-    place = verifier.workdir if verifier.is_shared else None
-    return _wrapper("test.sh", VERIFIER_FOLDER, verifier.command, tests, place)
-
-
-def _solution_files(task: Task, step: str | None) -> _Files:
-    solution = task.scripted_solution
-    if solution is None:
-        return {}
-    own = script_files(solution.step_folders.get(step or "", solution.folder))
-    return {**own, **_wrapper("solve.sh", SOLUTION_FOLDER, solution.command, own, None)}
 
 
 def _wrapper(

@@ -27,7 +27,8 @@ _TOOLS = (
     "--no-install-recommends ca-certificates git && rm -rf /var/lib/apt/lists/*; }"
 )
 _PYTEST = "python -m pytest --version || python -m pip install pytest"
-_WITHOUT_HISTORY = shutil.ignore_patterns(".git")  # it shows the fix; runs leave it out, too
+# It shows the fix; runs leave it out, too.
+_WITHOUT_HISTORY = shutil.ignore_patterns(".git")
 _ACCOUNT = (
     "grep -q '^[^:]*:[^:]*:{id}:' /etc/passwd || useradd --uid {id} --create-home agentbench "
     "|| adduser -D -u {id} agentbench"
@@ -47,9 +48,19 @@ def dockerfile(task: Task, base: str, *, bundle: str | None = None) -> str:
     if task.source.workdir is None or (key.solution is None and key.solution_patch):
         lines.append(f"RUN {_TOOLS}")
     lines.append(f"WORKDIR {place}")
-    if task.source.workdir is None:
-        lines += _repository_lines(task, bundle)
-    lines += [f"ENV {name}={_quoted(value)}" for name, value in task.environment.env.items()]
+    if task.source.files is not None:
+        lines += [f"COPY {REPOSITORY_FOLDER}/ {place}/", _run(_COMMIT)]
+    elif task.source.workdir is None:
+        url = task.source.url if bundle is None else f"/tmp/{bundle}"
+        clone = f"git clone --quiet {shlex.quote(url or '')} . && git checkout --quiet "
+        lines += [] if bundle is None else [f"COPY {bundle} {url}"]
+        # The bundle has the whole history, which an agent could read.
+        removed = "rm -rf .git" if bundle is None else f"rm -rf .git {shlex.quote(url or '')}"
+        lines += [_run(f"{clone}{task.source.commit} && {removed}"), _run(_COMMIT)]
+    for name, value in task.environment.env.items():
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("$", "\\$")
+        quoted = escaped.replace("\n", "\\\n")
+        lines.append(f'ENV {name}="{quoted}"')
     lines += [_run(command) for command in task.setup.all_commands]
     if key.verifier is None:
         lines.append(_run(_PYTEST))
@@ -163,17 +174,6 @@ def write_compose(compose: Path | None, folder: Path, key: str) -> None:
             shutil.copyfile(compose, target)
 
 
-def _repository_lines(task: Task, bundle: str | None) -> list[str]:
-    if task.source.files is not None:
-        return [f"COPY {REPOSITORY_FOLDER}/ {workdir_of(task)}/", _run(_COMMIT)]
-    url = task.source.url if bundle is None else f"/tmp/{bundle}"
-    clone = f"git clone --quiet {shlex.quote(url or '')} . && git checkout --quiet "
-    copied = [] if bundle is None else [f"COPY {bundle} {url}"]
-    # The bundle has the whole history, which an agent could read.
-    removed = "rm -rf .git" if bundle is None else f"rm -rf .git {shlex.quote(url or '')}"
-    return [*copied, _run(f"{clone}{task.source.commit} && {removed}"), _run(_COMMIT)]
-
-
 def _user_lines(user: UserName, place: str) -> list[str]:
     """The lines that give the folder to the agents' user, and run commands as this user."""
     if user == ROOT_USER:
@@ -187,8 +187,3 @@ def _user_lines(user: UserName, place: str) -> list[str]:
 
 def _run(command: str) -> str:
     return f"RUN {json.dumps(['/bin/sh', '-c', command])}"
-
-
-def _quoted(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("$", "\\$")
-    return '"' + escaped.replace("\n", "\\\n") + '"'

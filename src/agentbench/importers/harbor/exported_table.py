@@ -9,7 +9,6 @@ from agentbench.core.network import Network
 from agentbench.importers.harbor.task_toml import split_env
 from agentbench.sandbox.interface import USER_ID
 from agentbench.tasks.scripts import (
-    CollectCommand,
     HealthCheck,
     SolutionScript,
     Verifier,
@@ -48,6 +47,15 @@ def task_toml(task: Task) -> str:
     """
     environment, solution = task.environment, task.answer_key.solution
     opened = opens_networks(task)
+    servers: list[_Table] = []
+    for server in task.problem.mcp_servers:
+        headers = _with_templates(server.headers, server.headers_from_host)
+        row = server.model_dump(exclude={"headers_from_host"})
+        servers.append({**row, "headers": headers})
+    # The variables that the Dockerfile cannot set: those of the host, and of compose files.
+    variables = set(environment.env_from_host)
+    if environment.compose is not None:
+        variables |= {name for name, value in environment.env.items() if "$" not in value}
     values: _Table = {
         "schema_version": "1.4",
         "multi_step_reward_strategy": str(task.reward_strategy) if task.steps else None,
@@ -67,8 +75,8 @@ def task_toml(task: Task) -> str:
             "workdir": str(workdir_of(task)),
             "skills_dir": task.problem.skills,
             **_network(environment.network, opened=opened),
-            "mcp_servers": list(_servers(task)),
-            "env": _run_variables(environment),
+            "mcp_servers": servers,
+            "env": {n: value for n, value in _templates(environment).items() if n in variables},
             "healthcheck": _health_check(environment.healthcheck),
         },
         "solution": {"env": _templates(solution)} if solution is not None else {},
@@ -119,6 +127,12 @@ def _verifier(task: Task, *, opened: bool) -> _Table:
     environment = task.environment
     verifier = task.answer_key.verifier or Verifier.model_validate({"environment": "shared"})
     network = _network(verifier.network, opened=opened)
+    collect: list[_Table] = []
+    for hook in verifier.collect:
+        usual = environment.user if hook.service is None else None
+        user = hook.user or usual
+        own = {"user": None if user is None else account_of(user)}
+        collect.append(_seconds_keys({**hook.model_dump(), **own}))
     table: _Table = {
         # [tests] before has the time limit of the tests once more.
         "timeout_sec": task.problem.test_timeout_s * (2 if task.problem.test_before else 1),
@@ -126,7 +140,7 @@ def _verifier(task: Task, *, opened: bool) -> _Table:
         "user": account_of(verifier.user or environment.user),
         **network,
         "env": _templates(verifier),
-        "collect": [_collect(hook, environment.user) for hook in verifier.collect],
+        "collect": collect,
     }
     if not verifier.is_shared:
         limits = {"cpus": verifier.cpus, "memory_mb": verifier.memory_mib}
@@ -140,12 +154,6 @@ def _verifier(task: Task, *, opened: bool) -> _Table:
     return table
 
 
-def _collect(hook: CollectCommand, usual: UserName) -> _Table:
-    user = hook.user or (usual if hook.service is None else None)
-    own = {"user": None if user is None else account_of(user)}
-    return _seconds_keys({**hook.model_dump(), **own})
-
-
 def _artifacts(task: Task) -> Iterator[_Table]:
     """The files that a verifier with its own environment gets; the whole work is a folder."""
     verifier = task.answer_key.verifier
@@ -156,12 +164,6 @@ def _artifacts(task: Task) -> Iterator[_Table]:
         service, path = service_path(taken) or (None, workdir_of(task) / taken)
         if str(path) != _ALWAYS_COLLECTED or service or exclude:
             yield {"source": str(path), "service": service, "exclude": exclude}
-
-
-def _servers(task: Task) -> Iterator[_Table]:
-    for server in task.problem.mcp_servers:
-        headers = _with_templates(server.headers, server.headers_from_host)
-        yield {**server.model_dump(exclude={"headers_from_host"}), "headers": headers}
 
 
 def _limits(environment: TaskEnvironment) -> _Table:
@@ -182,15 +184,6 @@ def _health_check(check: HealthCheck | None) -> _Table:
 
 def _seconds_keys(values: Mapping[str, object]) -> _Table:
     return {f"{key}ec" if key.endswith("_s") else key: value for key, value in values.items()}
-
-
-def _run_variables(environment: TaskEnvironment) -> dict[str, str]:
-    """The variables that the Dockerfile cannot set: those of the host, and of compose files."""
-    values = _templates(environment)
-    if environment.compose is None:
-        return {name: values[name] for name in environment.env_from_host}
-    plain = {name for name, value in environment.env.items() if "$" not in value}
-    return {name: values[name] for name in values if name in plain | {*environment.env_from_host}}
 
 
 def _templates(table: TaskEnvironment | Verifier | SolutionScript) -> dict[str, str]:

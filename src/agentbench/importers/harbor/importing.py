@@ -1,9 +1,11 @@
 """Imports Harbor's task folders: each becomes a task, or is rejected with reasons."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
+
+from pathspec import GitIgnoreSpec
 
 from agentbench.errors import InputError
 from agentbench.importers import task_folders
@@ -22,7 +24,6 @@ from agentbench.importers.harbor.conversion import (
     main_of,
     uploads_environment,
 )
-from agentbench.importers.harbor.ignored_files import sorted_files
 from agentbench.importers.harbor.network import network_faults, network_notes
 from agentbench.importers.harbor.services import COMPOSE_FILE, MainService, compose_rejections
 from agentbench.importers.harbor.task_toml import (
@@ -39,6 +40,12 @@ from agentbench.tasks.steps import INSTRUCTION_FILE, STEPS_FOLDER
 from agentbench.tasks.task_file import is_task_id
 from agentbench.tasks.users import ROOT_USER
 from agentbench.tasks.writing import NewTask
+
+IGNORE_FILE = ".harborignore"
+"""The file with patterns of files that Harbor ignores, in gitignore's syntax.
+
+Each applies to its own folder and all below it, but only in the folders of scripts.
+"""
 
 ORIGINALS_FOLDER = "harbor"
 """The folder in a task that keeps Harbor's own files, such as its task.toml."""
@@ -108,25 +115,17 @@ def _rejections(form: HarborTaskFile, folder: Path) -> list[Rejection]:
     return faults
 
 
-def _environments(form: HarborTaskFile) -> Iterator[tuple[str, Mapping[str, str]]]:
-    yield "environment.env", form.environment.env
-    yield "verifier.env", form.verifier.env
-    yield "solution.env", form.solution.env
-    if form.verifier.environment is not None:
-        yield "verifier.environment.env", form.verifier.environment.env
-    for number, step in enumerate(form.steps or ()):
-        yield f"steps.{number}.verifier.env", step.verifier.env
-        if step.verifier.environment is not None:
-            yield f"steps.{number}.verifier.environment.env", step.verifier.environment.env
-
-
 def _convert(
     folder: Path,
     form: HarborTaskFile,
     instructions: Mapping[str, str],
     find_image: FindImage,
 ) -> ConvertedTask:
-    task_id = _id_of(folder, form)
+    name = form.task.name.rpartition("/")[2] if form.task is not None else folder.resolve().name
+    task_id = TaskId(re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._"))
+    if not is_task_id(task_id):
+        what = f"{name[:80]!r} gives no id of [a-z0-9._-]+"
+        raise UnsupportedTaskError(what=what, field="task.name")
     image, assumed = _image(form, main_of(folder), find_image)
     table = convert_task_file(folder, form, task_id, image)
     shared = SHARED_FOLDERS if form.steps else SHARED_FOLDERS[:-1]
@@ -140,7 +139,8 @@ def _convert(
     apart = {*shared, *task_folders.IGNORED_NAMES}
     others = [path for path in sorted(folder.iterdir()) if path.name not in apart]
     originals = {f"{ORIGINALS_FOLDER}/{path.name}": path for path in others}
-    if form.steps:  # the step itself has the instruction without its canary
+    # The step itself has the instruction without its canary.
+    if form.steps:
         originals |= {f"{ORIGINALS_FOLDER}/{name}": folder / name for name in instructions}
     new = NewTask(
         id=task_id,
@@ -159,7 +159,9 @@ def _copies_without_ignored(
     """The files of folders with ignored files, as Harbor's own; removes those folders."""
     steps = [folder / STEPS_FOLDER / step.name for step in form.steps or ()]
     places = [each / name for each in (folder, *steps) for name in SCRIPT_FOLDERS]
-    found = (file for place in places if place.is_dir() for file in sorted_files(place))
+    found = (
+        file for place in places if place.is_dir() for file in _files_and_use(place, (), used=True)
+    )
     ignored = {path for path, is_used in found if not is_used}
     copies = {}
     for name, place in list(folders.items()):
@@ -189,19 +191,21 @@ def _notes(
         yield f"has no solution/{where}, so the task cannot be proved"
     if unused := list(unused_keys(form)):
         yield f"not used here: {', '.join(unused)}"
-    for where, env in _environments(form):
+    environments: dict[str, Mapping[str, str]] = {
+        "environment.env": form.environment.env,
+        "verifier.env": form.verifier.env,
+        "solution.env": form.solution.env,
+    }
+    if form.verifier.environment is not None:
+        environments["verifier.environment.env"] = form.verifier.environment.env
+    for number, step in enumerate(form.steps or ()):
+        environments[f"steps.{number}.verifier.env"] = step.verifier.env
+        if step.verifier.environment is not None:
+            own = step.verifier.environment.env
+            environments[f"steps.{number}.verifier.environment.env"] = own
+    for where, env in environments.items():
         for key, variable in split_env(env)[1].items():
             yield f"{where}.{key} is this machine's {variable} only with --allow-env {variable}"
-
-
-def _id_of(folder: Path, form: HarborTaskFile) -> TaskId:
-    name = form.task.name.rpartition("/")[2] if form.task is not None else folder.resolve().name
-    found = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-._")
-    if not is_task_id(found):
-        raise UnsupportedTaskError(
-            what=f"{name[:80]!r} gives no id of [a-z0-9._-]+", field="task.name"
-        )
-    return TaskId(found)
 
 
 def _image(
@@ -273,25 +277,41 @@ def _unsupported_in_environment(
 def unused_keys(form: HarborTaskFile) -> Iterator[str]:
     """Keys without a meaning here; the task's folder holds the original file."""
     is_separate = any(phase.verifier.is_separate for phase in form.phases)
-    unused_values: Mapping[str, object] = {
+    unused_values: dict[str, object] = {
         "environment.build_timeout_sec": form.environment.build_timeout_sec,
         "environment.gpu_types": form.environment.gpu_types,
         "source": form.source,
         "multi_step_reward_strategy": form.multi_step_reward_strategy and not form.steps,
         "artifacts": form.artifacts and not is_separate,
-        **_unused_verifier_keys(form.verifier.environment),
     }
+    if form.verifier.environment is not None:
+        used = {"docker_image", "env", "os", "network_mode", "allowed_hosts", "allow_internet"}
+        used |= {"workdir", "cpus", "memory_mb"}
+        unused = HarborEnvironmentTable.model_fields.keys() - used
+        given = sorted(form.verifier.environment.model_fields_set & unused)
+        unused_values |= {f"verifier.environment.{key}": True for key in given}
     yield from (key for key, value in unused_values.items() if value)
     yield from unknown_keys(form)
 
 
-def _unused_verifier_keys(environment: HarborEnvironmentTable | None) -> dict[str, object]:
-    if environment is None:
-        return {}
-    used = {"docker_image", "env", "os", "network_mode", "allowed_hosts", "allow_internet"}
-    used |= {"workdir", "cpus", "memory_mb"}
-    return {
-        f"verifier.environment.{key}": True
-        for key in sorted(environment.model_fields_set - used)
-        if key in HarborEnvironmentTable.model_fields
-    }
+def _files_and_use(
+    folder: Path, rules: Sequence[tuple[Path, GitIgnoreSpec]], *, used: bool
+) -> Iterator[tuple[Path, bool]]:
+    """Each file below a folder of scripts, and whether Harbor uses it; links count as files."""
+    own = folder / IGNORE_FILE
+    if own.is_file():
+        lines = own.read_text("utf-8", "replace").splitlines()
+        rules = (*rules, (folder, GitIgnoreSpec.from_lines(lines)))
+    for path in sorted(folder.iterdir()):
+        is_folder = path.is_dir() and not path.is_symlink()
+        ignored = False
+        for base, spec in rules:
+            name = path.relative_to(base).as_posix() + ("/" if path.is_dir() else "")
+            found = spec.check_file(name).include
+            # A later rule has priority, also one that includes a file again.
+            ignored = ignored if found is None else found
+        is_used = used and not ignored and path.name != IGNORE_FILE
+        if is_folder:
+            yield from _files_and_use(path, rules, used=is_used)
+        else:
+            yield path, is_used

@@ -40,7 +40,15 @@ def shares_network(form: HarborTaskFile) -> bool:
 
 def network_faults(form: HarborTaskFile) -> Iterator[tuple[str, str]]:
     """The lists of hosts that Harbor refuses: the field, and why."""
-    for name, table in _tables(form):
+    tables: dict[str, PhaseTable | None] = {
+        "environment": form.environment,
+        "agent": form.agent,
+        "verifier": form.verifier,
+        "verifier.environment": form.verifier.environment,
+    }
+    for name, table in tables.items():
+        if table is None:
+            continue
         if table.allowed_hosts and table.network_mode != "allowlist":
             yield f"{name}.allowed_hosts", 'needs network_mode = "allowlist"'
 
@@ -57,14 +65,6 @@ def network_notes(form: HarborTaskFile) -> Iterator[str]:
         yield f"the script has a public network, {_WHY}"
 
 
-def _tables(form: HarborTaskFile) -> Iterator[tuple[str, PhaseTable]]:
-    yield "environment", form.environment
-    yield "agent", form.agent
-    yield "verifier", form.verifier
-    if form.verifier.environment is not None:
-        yield "verifier.environment", form.verifier.environment
-
-
 def _of_environment(table: HarborEnvironmentTable) -> Network:
     own = _own(table)
     return table.allow_internet is not False if own is None else own
@@ -76,12 +76,12 @@ def _own(table: PhaseTable) -> Network | None:
         return None
     if table.network_mode != "allowlist":
         return table.network_mode == "public"
-    return tuple(each for each in table.allowed_hosts or () if not _is_own(each)) or False
-
-
-def _is_own(host: str) -> bool:
-    """Whether an entry means the container itself, which is always reachable."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host.strip().lower() == "localhost"
+    hosts: list[str] = []
+    for host in table.allowed_hosts or ():
+        # The container itself is always reachable.
+        try:
+            is_own = ip_address(host).is_loopback
+        except ValueError:
+            is_own = host.strip().lower() == "localhost"
+        hosts += [] if is_own else [host]
+    return tuple(hosts) or False

@@ -91,11 +91,9 @@ def _health_check(check: object) -> Mapping[str, object] | None:
         command = " ".join(words) if kind == "CMD-SHELL" else shlex.join(words)
     else:
         command = str(test)
-    times = {key: _seconds(check.get(key), usual) for key, usual in _CHECK_TIMES.items()}
+    times = dict(_CHECK_TIMES)
+    for key in times:
+        if parts := _DURATION.findall(str(check.get(key))):
+            times[key] = sum(float(number) * _SECONDS[unit] for number, unit in parts)
     retries = {"retries": check["retries"]} if "retries" in check else {}
     return {"command": command, **{f"{key}_s": value for key, value in times.items()}, **retries}
-
-
-def _seconds(duration: object, usual: float) -> float:
-    found = _DURATION.findall(str(duration))
-    return sum(float(number) * _SECONDS[unit] for number, unit in found) if found else usual

@@ -166,7 +166,8 @@ class HarborTaskFile(_HarborTable):
         is_separate = own.is_separate if own.environment_mode or own.environment else None
         verifier = common.model_copy(
             update={
-                "timeout_sec": own.timeout_sec,  # that of all steps is not used, as in Harbor
+                # That of all steps is not used, as in Harbor.
+                "timeout_sec": own.timeout_sec,
                 "env": {**common.env, **own.env},
                 "user": common.user if own.user is None else own.user,
                 "environment_mode": "separate"
@@ -194,8 +195,15 @@ def parse_harbor_task_file(text: str, *, where: str) -> HarborTaskFile | list[Re
         form = HarborTaskFile.model_validate(table)
     except ValidationError as error:
         return validation_rejections(error, HarborTaskFile, where=where)
-    fault = _version_fault(form.schema_version)
-    return [Rejection(where=where, field="schema_version", what=fault)] if fault else form
+    version = form.schema_version
+    major, _, minor = version.partition(".")
+    if not (major.isdigit() and (minor or "0").isdigit()) or int(major) != _NEWEST_SCHEMA[0]:
+        fault = f"{version[:40]!r} is not one of 1.0 to {'.'.join(map(str, _NEWEST_SCHEMA))}"
+    elif int(minor or "0") > _NEWEST_SCHEMA[1]:
+        fault = f"{version!r} is newer than 1.{_NEWEST_SCHEMA[1]}, the newest that is known here"
+    else:
+        return form
+    return [Rejection(where=where, field="schema_version", what=fault)]
 
 
 def unknown_keys(form: HarborTaskFile) -> Iterator[str]:
@@ -216,12 +224,3 @@ def unknown_keys(form: HarborTaskFile) -> Iterator[str]:
     for prefix, part in parts.items():
         for key in (part.model_extra or {}) if part is not None else ():
             yield f"{prefix}{key}"
-
-
-def _version_fault(version: str) -> str:
-    major, _, minor = version.partition(".")
-    if not (major.isdigit() and (minor or "0").isdigit()) or int(major) != _NEWEST_SCHEMA[0]:
-        return f"{version[:40]!r} is not one of 1.0 to {'.'.join(map(str, _NEWEST_SCHEMA))}"
-    if int(minor or "0") > _NEWEST_SCHEMA[1]:
-        return f"{version!r} is newer than 1.{_NEWEST_SCHEMA[1]}, the newest that is known here"
-    return ""

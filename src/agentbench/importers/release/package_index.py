@@ -1,8 +1,4 @@
-"""The package index: requested releases of a package, and their source distributions.
-
-It is read through the simple API and not by `pip download`, which builds a source distribution's
-metadata and so runs foreign code on this machine. The addresses are those that pip uses.
-"""
+"""The package index: requested releases of a package, and their source distributions."""
 
 import subprocess
 import sys
@@ -58,7 +54,12 @@ def parse_requested_releases(words: Sequence[str]) -> RequestedReleases:
         raise InputError(
             f"package: expected a name on the index, as in `requests`, found {words[0]!r}"
         ) from None
-    versions = [_version(word) for word in words[1:]]
+    versions: list[Version] = []
+    for word in words[1:]:
+        try:
+            versions.append(Version(word))
+        except InvalidVersion:
+            raise InputError(f"version: expected one as in `1.2.3`, found {word!r}") from None
     old, new = versions[0] if len(versions) == 2 else None, versions[-1] if versions else None
     if old is not None and new is not None and old >= new:
         raise InputError(f"version: expected the older one first, found {old} and {new}")
@@ -73,7 +74,14 @@ def read_requested_releases(path: Path) -> tuple[list[RequestedReleases], list[R
     """
     requested: dict[RequestedReleases, None] = {}
     refused = []
-    for number, line in enumerate(_text(path).splitlines(), 1):
+    try:
+        is_large = path.stat().st_size > _MAX_BYTES
+        text = "" if is_large else path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read as UTF-8 text: {error}") from None
+    if is_large:
+        raise InputError(f"{path}: expected a list of packages, found {_MAX_BYTES} bytes or more")
+    for number, line in enumerate(text.splitlines(), 1):
         words = line.partition("#")[0].split()
         if not words:
             continue
@@ -90,24 +98,8 @@ def read_requested_releases(path: Path) -> tuple[list[RequestedReleases], list[R
     return list(requested), refused
 
 
-def _text(path: Path) -> str:
-    try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise InputError(
-                f"{path}: expected a list of packages, found {_MAX_BYTES} bytes or more"
-            )
-        return path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read as UTF-8 text: {error}") from None
-
-
-def _version(word: str) -> Version:
-    try:
-        return Version(word)
-    except InvalidVersion:
-        raise InputError(f"version: expected one as in `1.2.3`, found {word!r}") from None
-
-
+# The index is read through the simple API and not by `pip download`, which builds a source
+# distribution's metadata and so runs foreign code on this machine.
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipSettings:
     """The part of pip's configuration that a download needs."""
@@ -137,7 +129,14 @@ def read_pip_settings() -> PipSettings:
 
 def parse_pip_settings(listed: Iterable[str]) -> PipSettings:
     """The settings in the output of `pip config list`."""
-    options = dict(_parse_line(line) for line in listed if "=" in line)
+    options: dict[str, str] = {}
+    for line in listed:
+        name, equals, value = line.partition("=")
+        if equals:
+            try:
+                options[name] = str(literal(value))
+            except (ValueError, SyntaxError):
+                options[name] = value
     more = _last_value(options, "extra-index-url") or ""
     return PipSettings(
         index=_last_value(options, "index-url"),
@@ -145,15 +144,6 @@ def parse_pip_settings(listed: Iterable[str]) -> PipSettings:
         certificates=_last_value(options, "cert"),
         proxy=_last_value(options, "proxy"),
     )
-
-
-def _parse_line(line: str) -> tuple[str, str]:
-    name, _, value = line.partition("=")
-    try:
-        read = literal(value)
-    except (ValueError, SyntaxError):
-        read = value
-    return name, str(read)
 
 
 def _last_value(options: Mapping[str, str], name: str) -> str | None:
@@ -212,7 +202,17 @@ class PackageIndex:
             InputError: there is no such package or version, or one has no source distribution.
             UnavailableError: the index does not answer.
         """
-        found = self._files(requested.package)
+        found: list[pypi_simple.DistributionPackage] = []
+        missing = 0
+        for client in self._clients:
+            with _index_errors(requested.package):
+                try:
+                    page = client.get_project_page(requested.package, timeout=_INDEX_TIMEOUT_S)
+                    found += page.packages
+                except pypi_simple.NoSuchProjectError:
+                    missing += 1
+        if missing == len(self._clients):
+            raise InputError("package: the index has none of this name")
         offered = {_version_of(file) for file in found if not file.is_yanked}
         finals = sorted(version for version in offered if version and not version.is_prerelease)
         new = requested.new or next(iter(finals[-1:]), None)
@@ -235,9 +235,16 @@ class PackageIndex:
         target = folder / f"{release.package}-{release.version}{release.suffix}"
         name = release.file.filename
         with _index_errors(release.package):
+
+            def limited_progress(size: int | None) -> _DownloadLimit:
+                counter = _DownloadLimit()
+                if size is not None and size > _MAX_DOWNLOAD:
+                    counter.update(size)
+                return counter
+
             try:
                 self._clients[0].download_package(
-                    release.file, target, timeout=_INDEX_TIMEOUT_S, progress=_limited_progress
+                    release.file, target, timeout=_INDEX_TIMEOUT_S, progress=limited_progress
                 )
             except (
                 pypi_simple.DigestMismatchError,
@@ -246,19 +253,6 @@ class PackageIndex:
             ) as error:
                 raise InputError(f"{name}: {error}") from None
         return target
-
-    def _files(self, package: str) -> list[pypi_simple.DistributionPackage]:
-        found: list[pypi_simple.DistributionPackage] = []
-        missing = 0
-        for client in self._clients:
-            with _index_errors(package):
-                try:
-                    found += client.get_project_page(package, timeout=_INDEX_TIMEOUT_S).packages
-                except pypi_simple.NoSuchProjectError:
-                    missing += 1
-        if missing == len(self._clients):
-            raise InputError("package: the index has none of this name")
-        return found
 
 
 class _TooLargeError(Exception):
@@ -282,13 +276,6 @@ class _DownloadLimit:
         self._bytes += increment
         if self._bytes > _MAX_DOWNLOAD:
             raise _TooLargeError(f"is larger than {_MAX_DOWNLOAD >> 20} MiB")
-
-
-def _limited_progress(size: int | None) -> _DownloadLimit:
-    counter = _DownloadLimit()
-    if size is not None and size > _MAX_DOWNLOAD:
-        counter.update(size)
-    return counter
 
 
 def _release(
@@ -323,7 +310,8 @@ def _index_errors(package: str) -> Iterator[None]:
     except (
         requests.RequestException,
         pypi_simple.UnsupportedRepoVersionError,
-        ValueError,  # a page of another kind, or JSON of another shape
+        # A page of another kind, or JSON of another shape.
+        ValueError,
     ) as error:
         raise UnavailableError(
             f"{package}: the package index does not answer ({type(error).__name__}); try "

@@ -20,13 +20,13 @@ from agentbench.importers.release.release_task import task_id_of, write_release_
 from agentbench.runs.components import select_sandbox
 from agentbench.validation.task_proof import FollowRun
 from agentbench.validation.task_validation import (
-    ValidationResult,
     ValidationSettings,
     validate_folders,
 )
 
 RELEASE_LOG: Final = "releases.jsonl"
-_BATCH = 4  # tasks that are validated together; an interruption loses one batch
+# Tasks that are validated together; an interruption loses one batch.
+_BATCH = 4
 _CANDIDATES = ".candidates"
 
 
@@ -93,46 +93,43 @@ class _ReleaseImporter:
     entries: dict[RequestedReleases, ImportedPair] = field(default_factory=dict)
 
     def take(self, batch: Sequence[RequestedReleases]) -> None:
-        """Create and validate the tasks of some pairs."""
+        gate = self.settings.gate
+        options = gate.options if gate is not None else None
         with owned_folder(_CANDIDATES, self.settings.out) as parent:
             candidates: dict[Path, _Candidate] = {}
             for requested in batch:
                 self.settings.say(f"{requested}: downloading, unpacking, comparing")
-                self._make(_Candidate(requested), parent, candidates)
+                candidate = _Candidate(requested)
+                try:
+                    candidate.pair = self.settings.index.pair(requested)
+                    path = self.settings.out / task_id_of(candidate.pair)
+                    if os.path.lexists(path) and not self.settings.replace:
+                        what = "already exists; give another --out, or --replace"
+                        reasons = (f"{path}: {what}",)
+                        self._note(candidate, CandidateOutcome.REJECTED, reasons)
+                        continue
+                    folder = write_release_task(
+                        candidate.pair, self.settings.index, parent, options
+                    )
+                except InputError as error:
+                    self._note(candidate, CandidateOutcome.REJECTED, error.faults)
+                # The index may answer the next time.
+                except UnavailableError as error:
+                    self._note(candidate, CandidateOutcome.UNDECIDED, (str(error),))
+                else:
+                    candidates[folder] = candidate
             if self.settings.gate is None:
                 for folder, candidate in candidates.items():
                     self._keep(candidate, folder, fail_to_pass=0)
             elif candidates:
                 for proven in validate_folders(tuple(candidates), self.settings.gate, self.follow):
-                    self._settle(candidates[proven.folder], proven)
-
-    def _make(
-        self, candidate: _Candidate, parent: Path, candidates: dict[Path, _Candidate]
-    ) -> None:
-        settings = self.settings
-        try:
-            candidate.pair = settings.index.pair(candidate.requested)
-            self._refuse_present(candidate.pair)
-            options = settings.gate.options if settings.gate is not None else None
-            candidates[write_release_task(candidate.pair, settings.index, parent, options)] = (
-                candidate
-            )
-        except InputError as error:
-            self._note(candidate, CandidateOutcome.REJECTED, error.faults)
-        except UnavailableError as error:
-            self._note(candidate, CandidateOutcome.UNDECIDED, (str(error),))
-
-    def _refuse_present(self, pair: PackageReleases) -> None:
-        path = self.settings.out / task_id_of(pair)
-        if os.path.lexists(path) and not self.settings.replace:
-            raise InputError(f"{path}: already exists; give another --out, or --replace")
-
-    def _settle(self, candidate: _Candidate, proven: ValidationResult) -> None:
-        if proven.is_valid:
-            fixed = proven.proof.to_control if proven.proof is not None else 0
-            self._keep(candidate, proven.folder, fail_to_pass=fixed)
-        else:
-            self._note(candidate, candidate_outcome(proven), proven.reasons, run=True)
+                    candidate = candidates[proven.folder]
+                    if proven.is_valid:
+                        fixed = proven.proof.to_control if proven.proof is not None else 0
+                        self._keep(candidate, proven.folder, fail_to_pass=fixed)
+                    else:
+                        outcome = candidate_outcome(proven)
+                        self._note(candidate, outcome, proven.reasons, run=True)
 
     def _keep(self, candidate: _Candidate, folder: Path, *, fail_to_pass: int) -> None:
         path = self.settings.out / folder.name

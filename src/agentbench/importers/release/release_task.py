@@ -3,8 +3,8 @@
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import date
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -16,7 +16,7 @@ from packaging.version import InvalidVersion, Version
 from agentbench.core.files import owned_folder
 from agentbench.errors import InputError
 from agentbench.importers.release import sdist
-from agentbench.importers.release.package_index import PackageIndex, PackageReleases, Release
+from agentbench.importers.release.package_index import PackageIndex, PackageReleases
 from agentbench.runs.options import RunOptions
 from agentbench.tasks.fix_commit import FileKind, FixCommit, file_kind, has_tests, split_fix
 from agentbench.tasks.git_history import find_commit
@@ -24,7 +24,7 @@ from agentbench.tasks.mirror import Mirror, commit_trees
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.project_declaration import read_project_file, strings_in, table_in, text_in
 from agentbench.tasks.project_files import parse_python, parse_toml
-from agentbench.tasks.task_file import PytestTable, RepoTable, TaskFile
+from agentbench.tasks.task_file import RepoTable, TaskFile
 from agentbench.tasks.writing import NewTask, write_task
 from agentbench.validation.environment.found_tests import is_collected_by_default
 from agentbench.validation.environment.proposals import Proposal, propose
@@ -45,10 +45,12 @@ _MAX_HEADING_LENGTH = 120
 MAX_CHANGELOG: Final = 12_000
 """The most characters of a changelog; some projects release once in years."""
 _MOST_NAMES = 40
-_MIN_LINE = 12  # characters; texts often contain shorter lines of a patch
+# Characters; texts often contain shorter lines of a patch.
+_MIN_LINE = 12
 _FENCE = re.compile(r"^\s*(```|~~~)")
 RELEASE_TAG = "release"
-_MAX_SUITE_SECONDS = 60.0  # seconds; each attempt runs the tests up to four times
+# Seconds; each attempt runs the tests up to four times.
+_MAX_SUITE_SECONDS = 60.0
 _DEFINED = re.compile(r"(?:[+ ]|@@ .* @@)\s*(?:async )?def (?P<name>test\w*)")
 _MAX_PATCH = 4 << 20
 _COMPILING = frozenset(
@@ -70,20 +72,18 @@ class ChangelogSection:
 
 def sections_between(tree: Path, old: Version, new: Version) -> tuple[ChangelogSection, ...]:
     """The sections of a tree's changelog for the releases after `old`, up to `new`."""
-    for name in _changelogs(tree):
+    names = [
+        path.relative_to(tree).as_posix()
+        for folder in _FOLDERS
+        if (tree / folder).is_dir()
+        for path in sorted((tree / folder).iterdir())
+        if _NAME.fullmatch(path.name.lower()) and path.is_file() and not path.is_symlink()
+    ]
+    for name in names:
         found = tuple(s for s in _sections(tree, name) if old < s.version <= new and s.text)
         if found:
             return found
     return ()
-
-
-def _changelogs(tree: Path) -> Iterator[str]:
-    for folder in _FOLDERS:
-        if not (tree / folder).is_dir():
-            continue
-        for path in sorted((tree / folder).iterdir()):
-            if _NAME.fullmatch(path.name.lower()) and path.is_file() and not path.is_symlink():
-                yield path.relative_to(tree).as_posix()
 
 
 def _sections(tree: Path, name: str) -> Iterator[ChangelogSection]:
@@ -93,7 +93,8 @@ def _sections(tree: Path, name: str) -> Iterator[ChangelogSection]:
     lines = path.read_bytes().decode("utf-8-sig", "replace").splitlines()
     heads = [(at, version) for at in range(len(lines)) if (version := _heading_version(lines, at))]
     ends = [*(at for at, _ in heads[1:]), len(lines)]
-    for (at, version), end in zip(heads, ends, strict=False):  # without a heading, one end is left
+    # Without a heading, one end is left.
+    for (at, version), end in zip(heads, ends, strict=False):
         body = [line for line in lines[at + 1 : end] if not _UNDERLINE.fullmatch(line)]
         yield ChangelogSection(file=name, version=version, text="\n".join(body).strip("\n"))
 
@@ -104,20 +105,15 @@ def _heading_version(lines: list[str], at: int) -> Version | None:
     if found is None or lines[at][:1].isspace():
         return None
     after = lines[at + 1] if at + 1 < len(lines) else ""
-    if not (
-        line.startswith(("#", "**", "[")) or _UNDERLINE.fullmatch(after) or _is_plain_heading(line)
-    ):
+    # A heading without markup has only a version and a date.
+    plain = re.fullmatch(r"v?\d+(\.\d+)+\S*([\s:,(-]+[\d\w./-]+)*\)?:?", line)
+    is_plain = plain is not None and len(line.split()) <= 5
+    if not (line.startswith(("#", "**", "[")) or _UNDERLINE.fullmatch(after) or is_plain):
         return None
     try:
         return Version(found.group(1))
     except InvalidVersion:
         return None
-
-
-def _is_plain_heading(line: str) -> bool:
-    """Whether a line has only a version and a date: a heading without markup."""
-    plain = re.fullmatch(r"v?\d+(\.\d+)+\S*([\s:,(-]+[\d\w./-]+)*\)?:?", line)
-    return plain is not None and len(line.split()) <= 5
 
 
 def instruction_of(
@@ -135,7 +131,27 @@ def instruction_of(
         tests: The names of the tests that the newer release adds or changes.
     """
     old, new = versions
-    text = _changelog_text(sections) if sections else _test_names_text(tests)
+    words = (name.removeprefix("test").strip("_").replace("_", " ") or name for name in tests)
+    listed = "\n".join(f"- {each}" for each in islice(words, _MOST_NAMES))
+    if sections:
+        files = ", ".join(dict.fromkeys(section.file for section in sections))
+        changelog = "\n\n".join(f"## {section.version}\n\n{section.text}" for section in sections)
+        if len(changelog) > MAX_CHANGELOG:
+            changelog = f"{changelog[:MAX_CHANGELOG].rpartition(chr(10))[0]}\n…"
+        text = (
+            f"This is what the\nproject's own changelog ({files}) says of the change, without "
+            f"lines of its code:\n\n{changelog}"
+        )
+    elif listed:
+        more = f"\n- and {len(tests) - _MOST_NAMES} more" if len(tests) > _MOST_NAMES else ""
+        text = (
+            "Its changelog does not say\nwhat the newer release changes. These are the names of "
+            f"the tests that it adds or changes, and\nnothing else:\n\n{listed}{more}"
+        )
+    else:
+        text = (
+            "The newer release changes\nwhat its tests expect; its changelog does not mention it."
+        )
     return (
         f"# {package} {old}: make it do what {new} does\n\n"
         f"The repository holds the sources of {package} {old}. {text}\n\n"
@@ -148,43 +164,15 @@ def without_code(
     sections: Sequence[ChangelogSection], fix: FixCommit
 ) -> tuple[ChangelogSection, ...]:
     """The sections without the solution's lines and the code blocks that contain them."""
-    added = {line for line in _added_to_programs(fix.solution_patch) if len(line) >= _MIN_LINE}
-    return tuple(replace(each, text=_without_lines(each.text, added)) for each in sections)
-
-
-def _added_to_programs(patch: bytes) -> Iterator[str]:
+    added: set[str] = set()
     is_program = False
-    for raw in patch.splitlines():
+    for raw in fix.solution_patch.splitlines():
         line = raw.decode("utf-8", "replace")
         if line.startswith("diff --git "):
             is_program = file_kind(PurePosixPath(line.rpartition(" b/")[2])) is FileKind.SOURCE
-        elif line.startswith("+") and is_program:
-            yield line[1:].strip()
-
-
-def _changelog_text(sections: Sequence[ChangelogSection]) -> str:
-    files = ", ".join(dict.fromkeys(section.file for section in sections))
-    changelog = "\n\n".join(f"## {section.version}\n\n{section.text}" for section in sections)
-    if len(changelog) > MAX_CHANGELOG:
-        changelog = f"{changelog[:MAX_CHANGELOG].rpartition(chr(10))[0]}\n…"
-    return (
-        f"This is what the\nproject's own changelog ({files}) says of the change, without lines of "
-        f"its code:\n\n{changelog}"
-    )
-
-
-def _test_names_text(tests: Sequence[str]) -> str:
-    words = (name.removeprefix("test").strip("_").replace("_", " ") or name for name in tests)
-    listed = "\n".join(f"- {each}" for each in islice(words, _MOST_NAMES))
-    more = f"\n- and {len(tests) - _MOST_NAMES} more" if len(tests) > _MOST_NAMES else ""
-    if not listed:
-        return (
-            "The newer release changes\nwhat its tests expect; its changelog does not mention it."
-        )
-    return (
-        "Its changelog does not say\nwhat the newer release changes. These are the names of the "
-        f"tests that it adds or changes, and\nnothing else:\n\n{listed}{more}"
-    )
+        elif line.startswith("+") and is_program and len(line[1:].strip()) >= _MIN_LINE:
+            added.add(line[1:].strip())
+    return tuple(replace(each, text=_without_lines(each.text, added)) for each in sections)
 
 
 def _without_lines(text: str, added: set[str]) -> str:
@@ -240,9 +228,18 @@ def write_release_task(
     """
     with owned_folder("agentbench-release-") as scratch:
         trees = unpack_releases(pair, index, scratch)
-        environment = _environment(trees, pair.new.uploaded, options)
-        new = _new_task(pair, trees, environment)
-        return write_task(new, parent)
+        # The environment of the older release's tests, or of the newer one's if it has none.
+        tried, other = (trees.old, trees.new) if _has_tests(trees.old) else (trees.new, trees.old)
+        proposals = propose(tried, on=pair.new.uploaded, tests_of=other)
+        environment = proposals[0]
+        if options is not None:
+            chosen = try_proposals(tried, proposals, options)
+            environment = chosen.proposal
+            if chosen.seconds > _MAX_SUITE_SECONDS:
+                # All tests together take too long: only those that the newer release touches run.
+                tests = environment.tests.model_copy(update={"paths": ()})
+                environment = replace(environment, tests=tests)
+        return write_task(_new_task(pair, trees, environment), parent)
 
 
 def unpack_releases(pair: PackageReleases, index: PackageIndex, scratch: Path) -> UnpackedReleases:
@@ -252,7 +249,13 @@ def unpack_releases(pair: PackageReleases, index: PackageIndex, scratch: Path) -
         InputError: an archive is hostile, or the difference does not make a task.
         UnavailableError: the index does not answer.
     """
-    old, new = (_unpack(release, index, scratch) for release in (pair.old, pair.new))
+    trees: list[Path] = []
+    for release in (pair.old, pair.new):
+        archive = index.download(release, scratch)
+        tree = sdist.unpack_sdist(archive, scratch / f"unpacked-{release.version}")
+        sdist.remove_generated(tree)
+        trees.append(tree)
+    old, new = trees
     if (why := why_compiler_needed(new) or why_compiler_needed(old)) is not None:
         raise InputError(why)
     if not _has_tests(new):
@@ -262,16 +265,10 @@ def unpack_releases(pair: PackageReleases, index: PackageIndex, scratch: Path) -
     )
     sections = sections_between(new, pair.old.version, pair.new.version)
     for name in {section.file for section in sections}:
-        sdist.restore_file(old / name, new / name)  # the instruction quotes it
+        # The instruction quotes it.
+        sdist.restore_file(old / name, new / name)
     fix = fix_between(old, new, scratch)
     return UnpackedReleases(old=old, new=new, fix=fix, sections=without_code(sections, fix))
-
-
-def _unpack(release: Release, index: PackageIndex, scratch: Path) -> Path:
-    archive = index.download(release, scratch)
-    tree = sdist.unpack_sdist(archive, scratch / f"unpacked-{release.version}")
-    sdist.remove_generated(tree)
-    return tree
 
 
 def _has_tests(tree: Path) -> bool:
@@ -283,27 +280,19 @@ def _has_tests(tree: Path) -> bool:
     )
 
 
-def _environment(trees: UnpackedReleases, on: date | None, options: RunOptions | None) -> Proposal:
-    """The environment of the older release's tests, or of the newer one's if it has none.
-
-    It has no test paths if all tests together take too long; then only the tests that the newer
-    release touches are run.
-    """
-    tried, other = (trees.old, trees.new) if _has_tests(trees.old) else (trees.new, trees.old)
-    proposals = propose(tried, on=on, tests_of=other)
-    if options is None:
-        return proposals[0]
-    chosen = try_proposals(tried, proposals, options)
-    if chosen.seconds <= _MAX_SUITE_SECONDS:
-        return chosen.proposal
-    tests = chosen.proposal.tests.model_copy(update={"paths": ()})
-    return replace(chosen.proposal, tests=tests)
-
-
 def _new_task(pair: PackageReleases, trees: UnpackedReleases, environment: Proposal) -> NewTask:
     package, fix = pair.new.package, trees.fix
     old, new = pair.old.version, pair.new.version
     task_id = task_id_of(pair)
+    # Test paths that exist with the hidden tests, and all touched tests outside of them
+    existing = [path for path in environment.tests.paths if (trees.new / path).exists()]
+    outside = (
+        str(path)
+        for path in fix.tests
+        if not is_collected_by_default(path.name)
+        or not any(path.is_relative_to(each) for each in existing)
+    )
+    paths = tuple(dict.fromkeys((*existing, *outside)))
     table = TaskFile(
         schema_version=1,
         id=task_id,
@@ -312,7 +301,7 @@ def _new_task(pair: PackageReleases, trees: UnpackedReleases, environment: Propo
         repo=RepoTable(path="repo"),
         environment=environment.environment,
         setup=environment.setup,
-        tests=_with_paths(environment.tests, trees),
+        tests=environment.tests.model_copy(update={"paths": paths}),
     )
     return NewTask(
         id=task_id,
@@ -324,18 +313,6 @@ def _new_task(pair: PackageReleases, trees: UnpackedReleases, environment: Propo
         solution_patch=fix.solution_patch,
         folders={"repo": trees.old},
     )
-
-
-def _with_paths(tests: PytestTable, trees: UnpackedReleases) -> PytestTable:
-    """The table with test paths that exist with the hidden tests and contain all touched tests."""
-    existing = [path for path in tests.paths if (trees.new / path).exists()]
-    outside = (
-        str(path)
-        for path in trees.fix.tests
-        if not is_collected_by_default(path.name)
-        or not any(path.is_relative_to(each) for each in existing)
-    )
-    return tests.model_copy(update={"paths": tuple(dict.fromkeys((*existing, *outside)))})
 
 
 def fix_between(old: Path, new: Path, scratch: Path) -> FixCommit:
@@ -385,20 +362,16 @@ def changed_test_names(fix: FixCommit) -> tuple[str, ...]:
 def why_compiler_needed(tree: Path) -> str | None:
     """Why a project needs a compiler; None: it is pure Python."""
     system = table_in(parse_toml(read_project_file(tree, "pyproject.toml")), "build-system")
-    needed = {_requirement_name(text) for text in strings_in(system.get("requires"))} & _COMPILING
-    if needed:
-        return f"it has a binary extension: its build needs {', '.join(sorted(map(str, needed)))}"
+    needed: set[str] = set()
+    for text in strings_in(system.get("requires")):
+        with suppress(InvalidRequirement):  # unlike `distribution_of`, also those with a URL
+            needed.add(canonicalize_name(Requirement(text).name))
+    if needed & _COMPILING:
+        names = ", ".join(sorted(needed & _COMPILING))
+        return f"it has a binary extension: its build needs {names}"
     if text_in(system, "build-backend").startswith(_BACK_ENDS):
         return f"it has a binary extension: it is built by {text_in(system, 'build-backend')}"
     for node in ast.walk(parse_python(read_project_file(tree, "setup.py"))):
         if isinstance(node, ast.keyword) and node.arg in _ARGUMENTS:
             return f"it has a binary extension: setup.py gives {node.arg}"
     return None
-
-
-def _requirement_name(requirement: str) -> str | None:
-    """The name of a requirement, also of one that a URL follows."""
-    try:
-        return canonicalize_name(Requirement(requirement).name)
-    except InvalidRequirement:
-        return None

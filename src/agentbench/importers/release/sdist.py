@@ -43,43 +43,27 @@ def unpack_sdist(archive: Path, target: Path) -> Path:
     target.mkdir(parents=True)
     with _archive_errors(archive):
         if archive.suffix == ".zip":
-            _unzip(archive, target)
+            with zipfile.ZipFile(archive) as packed:
+                members = packed.infolist()
+                _check_size(len(members), sum(member.file_size for member in members))
+                for name in packed.namelist():
+                    path = PurePosixPath(name)
+                    if path.is_absolute() or ".." in path.parts or "\\" in name or not path.parts:
+                        raise ValueError(f"{name!r} leads out of it")
+                packed.extractall(target)
         else:
+            # One by one, so that an archive bomb is refused before it is unpacked.
             with tarfile.open(archive) as tar:
-                for member in _bounded_members(tar):
-                    tar.extract(member, target, filter="data")
+                size = 0
+                for number, entry in enumerate(tar, 1):
+                    size += entry.size if entry.isreg() else 0
+                    _check_size(number, size)
+                    tar.extract(entry, target, filter="data")
     tops = sorted(target.iterdir())
     if len(tops) != 1 or tops[0].is_symlink() or not tops[0].is_dir():
         found = ", ".join(path.name for path in tops[:3]) or "nothing"
         raise InputError(f"{archive.name}: expected one folder with the project, found {found}")
     return tops[0]
-
-
-def _bounded_members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    """The members one by one, so that an archive bomb is refused before it is unpacked."""
-    size = 0
-    for number, member in enumerate(tar, 1):
-        size += member.size if member.isreg() else 0
-        _check_size(number, size)
-        yield member
-
-
-def _unzip(archive: Path, target: Path) -> None:
-    with zipfile.ZipFile(archive) as packed:
-        members = packed.infolist()
-        _check_size(len(members), sum(member.file_size for member in members))
-        for name in packed.namelist():
-            path = PurePosixPath(name)
-            if path.is_absolute() or ".." in path.parts or "\\" in name or not path.parts:
-                raise ValueError(f"{name!r} leads out of it")
-        for member in members:
-            destination = target / member.filename
-            if member.is_dir():
-                destination.mkdir(parents=True, exist_ok=True)
-                continue
-            destination.parent.mkdir(parents=True, exist_ok=True)
-            with packed.open(member) as source, destination.open("xb") as file:
-                shutil.copyfileobj(source, file)
 
 
 def _check_size(files: int, size: int) -> None:
@@ -99,7 +83,8 @@ def _archive_errors(archive: Path) -> Iterator[None]:
         lzma.LZMAError,
         EOFError,
         ValueError,
-        NotImplementedError,  # a zip's compression, or its encryption
+        # A zip's compression, or its encryption.
+        NotImplementedError,
         RuntimeError,
         FileExistsError,
         NotADirectoryError,
@@ -149,7 +134,8 @@ def _is_generated_or_configuration(name: PurePosixPath, before: Path, after: Pat
     if not _VERSION_FILE.fullmatch(name.name):
         return False
     if name.suffix == ".py" and not before.is_file():
-        return False  # new code imports it, and the older set-up does not create it
+        # New code imports it, and the older set-up does not create it.
+        return False
     file = after if after.is_file() else before
     return name.suffix != ".py" or _GENERATED.search(file.read_bytes()[:2_000]) is not None
 
@@ -168,19 +154,14 @@ def _restore_version(before: Path, after: Path, old: str, new: str) -> None:
         return
     lines_before = set(before.read_bytes().splitlines(keepends=True))
     lines_after = after.read_bytes().splitlines(keepends=True)
-    restored = [
-        line if line in lines_before else _with_old_version(line, lines_before, old, new)
-        for line in lines_after
-    ]
+    restored = []
+    for line in lines_after:
+        # The older release's line, if only the version differs.
+        candidates = [line]
+        for joint in (".", ", ", ","):
+            replacement, found = old.replace(".", joint).encode(), new.replace(".", joint).encode()
+            pattern = rb"(?<![\w.])%b(?![\w.]*\d)" % re.escape(found)
+            candidates.append(re.sub(pattern, replacement, line))
+        restored.append(next((each for each in candidates if each in lines_before), line))
     if restored != lines_after:
         after.write_bytes(b"".join(restored))
-
-
-def _with_old_version(line: bytes, known: set[bytes], old: str, new: str) -> bytes:
-    """The older release's line, if only the version differs."""
-    for joint in (".", ", ", ","):
-        replacement, found = old.replace(".", joint).encode(), new.replace(".", joint).encode()
-        candidate = re.sub(rb"(?<![\w.])%b(?![\w.]*\d)" % re.escape(found), replacement, line)
-        if candidate != line and candidate in known:
-            return candidate
-    return line

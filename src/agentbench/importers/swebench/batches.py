@@ -76,7 +76,6 @@ class ImportedInstances:
 
     @property
     def refused(self) -> int:
-        """The number of refused instances."""
         return len({(each.where, each.instance) for each in self.rejections})
 
     def progress_line(self, used_bytes: int | None, now: float) -> str:
@@ -86,7 +85,9 @@ class ImportedInstances:
         parts = [f"{self.seen} of {counted(self.total, 'instance')}: {counts}"]
         run, left = self.seen - self.seen_before, self.total - self.seen
         if run > 0 and left > 0:
-            parts.append(f"about {_duration((now - self.started) / run * left)} left")
+            minutes = max(1, round((now - self.started) / run * left / 60))
+            hours = f"{minutes // 60} h {minutes % 60} min"
+            parts.append(f"about {hours if minutes >= 60 else f'{minutes} min'} left")
         if used_bytes is not None:
             parts.append(f"images and snapshots take {used_bytes / 1e9:.1f} GB")
         return "; ".join(parts)
@@ -103,11 +104,6 @@ class ImportedInstances:
             "for which no base image is available"
             for (python, replaced), count in counts.items()
         ]
-
-
-def _duration(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{max(1, minutes)} min"
 
 
 class BatchImport:
@@ -146,14 +142,25 @@ class BatchImport:
             UnavailableError: no sandbox is available, or a disk is full.
         """
         results, proof = self.results, self._proof
-        done = self._count(source)
+        done = 0
+        for row in selected_rows(source, self._choice):
+            results.total += 1
+            key = row_key(row, self._choice)
+            done += key is not None and self._states.is_done(row.id, key)
+        if self._choice.limit is not None:
+            results.total = min(results.total, self._choice.limit)
         if done:
             self._say(f"resuming: {done} of {results.total} done")
         size = proof.batch_size if proof is not None else max(results.total, 1)
         for batch in import_batches(source, self._choice, self._mirrors, self._states, size=size):
             known = set(results.proven)
             with storage_errors(self._choice.out):
-                self._take(batch)
+                results.rejections += batch.rejections
+                if proof is None:
+                    self._refuse(locate_by_source(batch.without_node_ids, self._mirrors))
+                    results.states |= _existing(batch.written)
+                else:
+                    self._prove(batch, proof)
             results.seen = min(results.total, results.seen + batch.rows)
             fresh = [each for each in results.proven if each not in known]
             stored = sum(results.proven[each].is_from_stored_proof for each in fresh)
@@ -164,33 +171,17 @@ class BatchImport:
                 self._say(results.progress_line(used, time.monotonic()))
         return results
 
-    def _count(self, source: RowSource) -> int:
-        """Count the instances; returns how many an earlier import has finished."""
-        done = 0
-        for row in selected_rows(source, self._choice):
-            self.results.total += 1
-            key = row_key(row, self._choice)
-            done += key is not None and self._states.is_done(row.id, key)
-        if self._choice.limit is not None:
-            self.results.total = min(self.results.total, self._choice.limit)
-        return done
-
-    def _take(self, batch: SwebenchImportResult) -> None:
-        results, proof = self.results, self._proof
-        results.rejections += batch.rejections
-        if proof is None:
-            self._refuse(locate_by_source(batch.without_node_ids, self._mirrors))
-            results.states |= _existing(batch.written)
-            return
+    def _prove(self, batch: SwebenchImportResult, proof: ImportProof) -> None:
         missing = (proof.images.refuse(folder, remedy=proof.remedy) for folder in batch.written)
         self._refuse([each for each in missing if each is not None])
         states = _existing(batch.written)
         pending = [folder for folder, each in states.items() if each.step is ImportStep.WRITTEN]
         undecided = self._locate(pending, states, proof) if pending else {}
+        # What the infrastructure failed to run is neither valid nor refused.
         states = {folder: state for folder, state in states.items() if folder not in undecided}
-        results.states |= _existing(states)
+        self.results.states |= _existing(states)
         proven = validate_folders(list(_existing(states)), proof.settings, proof.follow)
-        results.proven |= {each.folder: each for each in proven}
+        self.results.proven |= {each.folder: each for each in proven}
 
     def _locate(
         self, folders: Sequence[Path], states: dict[Path, InstanceState], proof: ImportProof

@@ -44,7 +44,14 @@ def patched_files(patch: bytes) -> tuple[PurePosixPath, ...]:
         raise UnsupportedPatchError("its lines end in CRLF; give it the line ends that git wrote")
     if _LINK_OR_SUBMODULE.search(patch):
         raise UnsupportedPatchError("creates a symlink or a submodule; expected only regular files")
-    paths = tuple(map(PurePosixPath, _listed_paths(patch)))
+    with NamedTemporaryFile(prefix="agentbench-patch-") as scratch:
+        scratch.write(patch)
+        scratch.flush()
+        answer = git("apply", "--numstat", "-z", "--", scratch.name, cwd=Path(scratch.name).parent)
+    listed = answer.output_or(lambda text: UnsupportedPatchError(f"is not a git patch: {text}"))
+    # Added lines, removed lines, and the path; for a moved file the new one.
+    fields = listed.decode("utf-8", "replace").split("\0")[:-1]
+    paths = tuple(PurePosixPath(field.split("\t", 2)[2]) for field in fields)
     for path in paths:
         parts = path.parts
         if path.is_absolute() or ".." in parts:
@@ -54,17 +61,6 @@ def patched_files(patch: bytes) -> tuple[PurePosixPath, ...]:
         if not parts or parts[0].startswith("-") or CONTROL.search(str(path)):
             raise UnsupportedPatchError(f"{str(path)!r} is not a plain path")
     return paths
-
-
-def _listed_paths(patch: bytes) -> list[str]:
-    with NamedTemporaryFile(prefix="agentbench-patch-") as scratch:
-        scratch.write(patch)
-        scratch.flush()
-        answer = git("apply", "--numstat", "-z", "--", scratch.name, cwd=Path(scratch.name).parent)
-    listed = answer.output_or(lambda text: UnsupportedPatchError(f"is not a git patch: {text}"))
-    # Added lines, removed lines, and the path; for a moved file the new one.
-    fields = listed.decode("utf-8", "replace").split("\0")[:-1]
-    return [field.split("\t", 2)[2] for field in fields]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +132,13 @@ def convert_instance(
 ) -> NewTask:
     """The task of an instance; names of tests that are not node ids are resolved by running."""
     task_id = dataset_rows.task_id_of(instance.instance_id)
+    # The first line of the problem statement with words
+    lines = (line.strip("#* \t") for line in instance.problem_statement.splitlines())
+    first = next((line for line in lines if line), instance.instance_id)
+    printable = "".join(char if char.isprintable() else " " for char in first)
+    title = " ".join(printable.split()) or instance.instance_id
+    if len(title) > _MAX_TITLE_LENGTH:
+        title = f"{title[: _MAX_TITLE_LENGTH - 1]}…"
     lists = {
         "fail_to_pass": _node_ids(instance.fail_to_pass),
         "pass_to_pass": _node_ids(instance.pass_to_pass),
@@ -143,7 +146,7 @@ def convert_instance(
     table = TaskFile(
         schema_version=1,
         id=task_id,
-        title=_title(instance),
+        title=title,
         tags=(_TAG, instance.repo),
         repo=content.repo,
         environment=surroundings.environment,
@@ -175,11 +178,3 @@ def convert_instance(
 
 def _node_ids(names: Iterable[str]) -> tuple[NodeId, ...]:
     return tuple(NodeId(name) for name in names if name_kind(name) is NameKind.NODE_ID)
-
-
-def _title(instance: SwebenchInstance) -> str:
-    lines = (line.strip("#* \t") for line in instance.problem_statement.splitlines())
-    first = next((line for line in lines if line), instance.instance_id)
-    printable = "".join(char if char.isprintable() else " " for char in first)
-    title = " ".join(printable.split()) or instance.instance_id
-    return title if len(title) <= _MAX_TITLE_LENGTH else f"{title[: _MAX_TITLE_LENGTH - 1]}…"

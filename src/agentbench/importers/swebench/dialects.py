@@ -5,7 +5,7 @@ A field is read in another form only if that form has one meaning.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
 from agentbench.core.display_text import list_with_more
@@ -81,7 +81,14 @@ def names_of(value: object) -> tuple[object, ...]:
     if value is None:
         return ()
     if isinstance(value, dict):
-        value = list(_names_by_file(value))
+        # `{"tests/test_a.py": ["test_x", "TestY::test_z"]}`
+        names: list[str] = []
+        for file, listed in value.items():
+            if not str(file).endswith(".py") or not isinstance(listed, list | tuple):
+                raise ValueError(f"expected lists of names by file, found {str(file)[:80]!r}")
+            prefix = f"{file}::"
+            names += (prefix + name.removeprefix(prefix) for name in map(str, listed))
+        value = names
     if not isinstance(value, list | tuple):
         raise ValueError(  # noqa: TRY004 - pydantic takes these for faults of the value
             f"expected a list of names, or one as JSON text, found {type(value).__name__}"
@@ -103,15 +110,6 @@ def _list_in_text(text: str) -> object:
     if "[" in text or not all(".py::" in name and " " not in name for name in names):
         raise ValueError(fault)
     return names
-
-
-def _names_by_file(files: Mapping[object, object]) -> Iterator[str]:
-    """The names in `{"tests/test_a.py": ["test_x", "TestY::test_z"]}`."""
-    for file, names in files.items():
-        if not str(file).endswith(".py") or not isinstance(names, list | tuple):
-            raise ValueError(f"expected lists of names by file, found {str(file)[:80]!r}")
-        for name in map(str, names):
-            yield name if name.startswith(f"{file}::") else f"{file}::{name}"
 
 
 def commands_of(value: object) -> object:

@@ -34,13 +34,15 @@ DATING_PIP: Final = "26.0.1"
 """A pip that can ignore files by the date of their upload; older ones ignore the date silently."""
 
 _SETUP_SECONDS = 1800.0
-_TEST_SECONDS = 1800.0  # the limit of SWE-bench's own harness
+# The limit of SWE-bench's own harness.
+_TEST_SECONDS = 1800.0
 _USER = "1000:1000"
 _PIP = "python -m pip install"
 # The pip of that time put the project's folder on sys.path, and some tests expect it there.
 _EDITABLE_AS_THEN = "PIP_CONFIG_SETTINGS=editable_mode=compat"
 _OFFICIAL_IMAGE = "swebench/sweb.eval.x86_64.{hub_id}:latest"
-_NEEDS_NO_FILE = re.compile(r"[A-Za-z0-9](?!.*file:)")  # a requirement that is not a path
+# A requirement that is not a path.
+_NEEDS_NO_FILE = re.compile(r"[A-Za-z0-9](?!.*file:)")
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 _IMAGE = re.compile(r"[a-zA-Z0-9][\w./:@-]*")
 _ANY_PYTEST = re.compile(r"(?:python3? -m )?pytest\b[^|&;<>`$\n]*")
@@ -217,14 +219,25 @@ def _chosen_image(
         case EnvironmentChoice.RECIPES:
             return ""
         case EnvironmentChoice.IMAGES:
-            return _available_image(instance, sources, is_known=is_known)
+            image = _official_image(instance, is_known=is_known)
+            if sources.image_template is not None:
+                image = _image_name(instance, sources.image_template)
+            if not image:
+                message = "names no image; give one with --image-template"
+                raise UnknownEnvironmentError(message)
+            fault = sources.image_fault(image) if sources.image_fault is not None else None
+            if fault is not None:
+                message = f"{fault}; --environment auto can use a recipe instead"
+                raise UnknownEnvironmentError(message)
+            return image
         case EnvironmentChoice.AUTO:
             if own is not None:
                 return ""
             if sources.image_template is not None:
                 return _image_name(instance, sources.image_template)
-            image, fault = _official_image(instance, is_known=is_known), sources.image_fault
-            return image if image and fault is not None and fault(image) is None else ""
+            image, find_fault = _official_image(instance, is_known=is_known), sources.image_fault
+            is_there = image and find_fault is not None and find_fault(image) is None
+            return image if is_there else ""
 
 
 def _official_image(instance: SwebenchInstance, *, is_known: bool) -> str:
@@ -232,34 +245,15 @@ def _official_image(instance: SwebenchInstance, *, is_known: bool) -> str:
     return instance.own_image or (_image_name(instance, _OFFICIAL_IMAGE) if is_known else "")
 
 
-def _available_image(
-    instance: SwebenchInstance, sources: EnvironmentSources, *, is_known: bool
-) -> str:
-    if sources.image_template is not None:
-        image = _image_name(instance, sources.image_template)
-    else:
-        image = _official_image(instance, is_known=is_known)
-    if not image:
-        raise UnknownEnvironmentError("names no image; give one with --image-template")
-    fault = sources.image_fault(image) if sources.image_fault is not None else None
-    if fault is not None:
-        raise UnknownEnvironmentError(f"{fault}; --environment auto can use a recipe instead")
-    return image
-
-
-def _available_python(recipe: InstallRecipe, image_fault: ImageFault | None) -> str | None:
-    """The recipe's Python; if its image is missing, the first alternative with an image."""
-    if recipe.python is None or image_fault is None or not recipe.fallback_pythons:
-        return recipe.python
-    pythons = (recipe.python, *recipe.fallback_pythons)
-    available = (each for each in pythons if image_fault(base_image_name(each)) is None)
-    return next(available, recipe.python)
-
-
 def _by_recipe(
     recipe: InstallRecipe, image_fault: ImageFault | None, read: ReadFile
 ) -> InstanceEnvironment:
-    python = _available_python(recipe, image_fault)
+    python = recipe.python
+    if python is not None and image_fault is not None and recipe.fallback_pythons:
+        # The first alternative with an image, if that of the recipe's Python is missing.
+        pythons = (python, *recipe.fallback_pythons)
+        available = (each for each in pythons if image_fault(base_image_name(each)) is None)
+        python = next(available, python)
     if python in PYTHONS_WITHOUT_DATES:
         recipe = recipe.model_copy(update={"uploaded_before": None})
     image = base_image_name(python) if python is not None else None
@@ -292,7 +286,9 @@ def _setup_of(recipe: InstallRecipe, read: ReadFile) -> TaskSetup:
     if recipe.packages:
         # A dated recipe also replaces what the base image has.
         newer = " --force-reinstall" if recipe.uploaded_before is not None else ""
-        packages = " ".join(_quoted(each) for each in recipe.packages)
+        packages = " ".join(
+            each if re.fullmatch(r"[\w.=-]+", each) else f"'{each}'" for each in recipe.packages
+        )
         needs_files = not all(map(_NEEDS_NO_FILE.match, recipe.packages))
         is_own = needs_files or any("pip" in command for command in recipe.pre_install)
         (own if is_own else shared).append(f"{_PIP}{newer} {packages}")
@@ -336,10 +332,17 @@ def _in_image(
             image=image, folder=instance.image_folder
         ).encode()
     }
+    config = instance.install_config
+    if recipe is not None:
+        command = recipe.test_command
+    elif config is not None and config.test_cmd:
+        command = _test_command("install_config.test_cmd", config.test_cmd)
+    else:
+        command = _test_command("test_cmds", instance.test_cmds)
     return InstanceEnvironment(
         environment=_environment(None, files, recipe),
         setup=TaskSetup(commands=(_COPY_INSTALLED_FILES,), timeout_s=_SETUP_SECONDS, network=False),
-        command=recipe.test_command if recipe is not None else _own_command(instance),
+        command=command,
         before=recipe.before if recipe is not None else (),
         files=files,
         summary=f"image {image}",
@@ -360,13 +363,6 @@ def _environment(
     return EnvironmentTable.model_validate(
         {**table.model_dump(), "env": recipe.env, "memory_mib": memory, "pip": pip}
     )
-
-
-def _own_command(instance: SwebenchInstance) -> str:
-    config = instance.install_config
-    if config is not None and config.test_cmd:
-        return _test_command("install_config.test_cmd", config.test_cmd)
-    return _test_command("test_cmds", instance.test_cmds)
 
 
 def _test_command(field_name: str, commands: Sequence[str]) -> str:
@@ -435,7 +431,3 @@ def _template_names(instance_id: str, repo: str, image: str) -> dict[str, str]:
 
 def _fill_template(template: str, names: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda found: names[found[1]], template)
-
-
-def _quoted(requirement: str) -> str:
-    return requirement if re.fullmatch(r"[\w.=-]+", requirement) else f"'{requirement}'"

@@ -5,13 +5,11 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from agentbench.core.display_text import counted, one_line
 from agentbench.importers.swebench.batches import ImportedInstances
 from agentbench.report.text_reports import code, escaped, head, row
 from agentbench.tasks.loading import TASK_FILE
-from agentbench.validation.task_validation import ValidationResult
 
 _MAX_TEXT = 400  # characters of a cell
 _DETAILS = re.compile(r" \(|; ")
@@ -44,19 +42,25 @@ def instance_reports(results: ImportedInstances) -> list[InstanceReport]:
     }
     for folder, state in results.states.items():
         proven = results.proven.get(folder)
+        outcome = "not run"
+        if proven is not None and not proven.undecided:
+            outcome = "valid" if proven.is_valid else "invalid"
+        known = None if proven is None else proven.proof or proven.stored_proof
+        table = tomllib.loads((folder / TASK_FILE).read_text("utf-8"))
+        quarantined = table.get("tests", {}).get("quarantined", ())
         environment = state.environment
         if state.replaces:
             environment += f", instead of Python {state.replaces}"
         reports[str(folder), ""] = InstanceReport(
             instance=state.instance_id,
-            outcome=_outcome(proven),
+            outcome=outcome,
             reason="; ".join(proven.reasons) if proven is not None else "",
             environment=environment,
             differences=tuple(
                 each.removeprefix(f"{state.instance_id}: ") for each in state.differences
             ),
-            flaky=tuple(_flaky_tests(folder)),
-            seconds=_seconds(proven),
+            flaky=tuple(f"{each['id']} ({each['rate']:.0%})" for each in quarantined),
+            seconds=None if known is None else sum(known.seconds.values()),
         )
     return sorted(reports.values(), key=lambda each: each.instance)
 
@@ -105,18 +109,17 @@ def fidelity_markdown(results: ImportedInstances, seconds: float) -> str:
 
 def _reasons(reports: Iterable[InstanceReport]) -> Iterator[str]:
     """The reasons of refused and invalid instances, grouped without names and numbers."""
-    groups = Counter((each.outcome, _kind(each.reason)) for each in reports if each.reason)
+    groups: Counter[tuple[str, str]] = Counter()
+    for each in reports:
+        if each.reason:
+            # Without its details, and with an ellipsis for each name and number.
+            first = _DETAILS.split(one_line(each.reason, limit=_MAX_TEXT), maxsplit=1)[0]
+            groups[each.outcome, _NAMES.sub("…", first)] += 1
     rows = [
         (outcome, str(number), escaped(kind))
         for (outcome, kind), number in groups.most_common(_MAX_KINDS)
     ]
     yield from _table("Reasons", ("outcome", "instances", "reason"), rows)
-
-
-def _kind(reason: str) -> str:
-    """A reason without its details, and with an ellipsis for each name and number."""
-    first = _DETAILS.split(one_line(reason, limit=_MAX_TEXT), maxsplit=1)[0]
-    return _NAMES.sub("…", first)
 
 
 def _table(title: str, names: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
@@ -125,22 +128,3 @@ def _table(title: str, names: tuple[str, ...], rows: Iterable[tuple[str, ...]]) 
         yield from (f"## {title}", "", *head(names).rstrip("\n").split("\n"))
         yield from (line.rstrip("\n") for line in lines)
         yield ""
-
-
-def _flaky_tests(folder: Path) -> Iterator[str]:
-    table = tomllib.loads((folder / TASK_FILE).read_text("utf-8"))
-    for each in table.get("tests", {}).get("quarantined", ()):
-        yield f"{each['id']} ({each['rate']:.0%})"
-
-
-def _outcome(proven: ValidationResult | None) -> str:
-    if proven is None or proven.undecided:
-        return "not run"
-    return "valid" if proven.is_valid else "invalid"
-
-
-def _seconds(proven: ValidationResult | None) -> float | None:
-    if proven is None:
-        return None
-    known = proven.proof or proven.stored_proof
-    return sum(known.seconds.values()) if known is not None else None

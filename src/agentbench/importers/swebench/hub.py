@@ -97,9 +97,20 @@ def download_split(dataset: HubDataset) -> DownloadedSplit:
             name, repo_type=kind, revision=commit, allow_patterns=[_CARD, ".gitattributes"]
         )
         listed = hub.get_cached_repo_tree(name, repo_type=kind, revision=commit.resolved)
-        names = sorted(each.path for each in listed if _is_visible(each.path))
+        # Only relative paths without hidden files and `..`
+        names = sorted(
+            each.path
+            for each in listed
+            if not any(part[:1] in {".", "/"} for part in PurePosixPath(each.path).parts)
+        )
         splits = splits_of_card(Path(folder, _CARD), names) or splits_by_name(names)
-        config, split = _select(dataset, splits)
+        if not splits:
+            formats = ", ".join(ROW_SUFFIXES)
+            raise InputError(f"{name}: expected a file of rows ({formats}), found none")
+        config = _one_of(name, "config", dataset.config, _DEFAULT_CONFIG, sorted(splits))
+        within = name if len(splits) == 1 else f"{name}, config {config}"
+        known = [each for each, files in splits[config].items() if files]
+        split = _one_of(within, "split", dataset.split, _DEFAULT_SPLIT, known)
         selected = splits[config][split]
         hub.snapshot_download(
             name, repo_type=kind, revision=commit, allow_patterns=[glob.escape(n) for n in selected]
@@ -110,11 +121,6 @@ def download_split(dataset: HubDataset) -> DownloadedSplit:
         split=split,
         files={each: Path(folder, each) for each in selected},
     )
-
-
-def _is_visible(name: str) -> bool:
-    """Whether a name is a relative path without hidden files and `..`."""
-    return not any(part[:1] in {".", "/"} for part in PurePosixPath(name).parts)
 
 
 def splits_of_card(card: Path, names: Sequence[str]) -> Splits:
@@ -129,7 +135,8 @@ def splits_of_card(card: Path, names: Sequence[str]) -> Splits:
 
     try:
         header: object = metadata_load(card) if card.is_file() else None
-    except (yaml.YAMLError, ValueError):  # the card is broken; the names of the files decide
+    # The card is broken; the names of the files decide.
+    except (yaml.YAMLError, ValueError):
         return {}
     configs = header.get("configs") if isinstance(header, dict) else None
     found: dict[str, dict[str, Sequence[str]]] = {}
@@ -182,31 +189,12 @@ def splits_by_name(names: Iterable[str]) -> Splits:
             split = folders.pop()
         config = "/".join(folders) or _DEFAULT_CONFIG
         found.setdefault(config, {}).setdefault(split, []).append(name)
-    return {
-        config: {split: _of_one_format(files) for split, files in splits.items()}
-        for config, splits in found.items()
-    }
-
-
-def _of_one_format(names: Sequence[str]) -> list[str]:
-    """The files of the first format that has any: other formats hold the same rows."""
-    return next(
-        found
-        for suffix in ROW_SUFFIXES
-        if (found := [name for name in names if name.lower().endswith(suffix)])
-    )
-
-
-def _select(dataset: HubDataset, splits: Splits) -> tuple[str, str]:
-    """The configuration and the split to read."""
-    if not splits:
-        formats = ", ".join(ROW_SUFFIXES)
-        raise InputError(f"{dataset.name}: expected a file of rows ({formats}), found none")
-    config = _one_of(dataset.name, "config", dataset.config, _DEFAULT_CONFIG, sorted(splits))
-    within = dataset.name if len(splits) == 1 else f"{dataset.name}, config {config}"
-    found = splits[config]
-    known = [split for split, files in found.items() if files]
-    return config, _one_of(within, "split", dataset.split, _DEFAULT_SPLIT, known)
+    for splits in found.values():
+        for split, files in splits.items():
+            # Files of other formats hold the same rows.
+            by_format = ([f for f in files if f.lower().endswith(end)] for end in ROW_SUFFIXES)
+            splits[split] = next(filter(None, by_format))
+    return found
 
 
 def _one_of(where: str, kind: str, wanted: str | None, default: str, known: Sequence[str]) -> str:
@@ -234,9 +222,12 @@ def _explaining_failures(dataset: HubDataset) -> Iterator[None]:
         errors.RevisionResolutionError,
         errors.CachedRepoTreeNotFoundError,
         errors.XetDownloadError,
-        json.JSONDecodeError,  # a proxy answers
-        httpx2.HTTPError,  # and the Hub's own answers
-        OSError,  # also files that are not in the cache
+        # A proxy answers.
+        json.JSONDecodeError,
+        # And the Hub's own answers.
+        httpx2.HTTPError,
+        # Also files that are not in the cache.
+        OSError,
     ) as error:
         what = _refusal(error, dataset)
         if what is not None:

@@ -27,7 +27,8 @@ from agentbench.validation.task_validation import read_proof
 
 _FOLDER, _LOCK, _UNFINISHED = ".import", "lock", "unfinished"
 _LOCK_SECONDS = 0.2
-_FORMAT = 1  # increment it if older states must not be used
+# Increment it if older states must not be used.
+_FORMAT = 1
 
 
 class ImportStep(StrEnum):
@@ -140,7 +141,10 @@ def open_states(out: Path, *, replace: bool) -> Iterator[ImportStates]:
             "--out"
         ) from None
     try:
-        _remove_unfinished_folders(out)
+        # The half-written tasks of killed imports
+        for scratch in out.glob(".new-*/"):
+            if not is_owned(scratch):
+                shutil.rmtree(scratch, ignore_errors=True)
         with storage_errors(folder):
             if replace and not (folder / _UNFINISHED).exists():
                 for state in folder.glob("*.json"):
@@ -150,13 +154,6 @@ def open_states(out: Path, *, replace: bool) -> Iterator[ImportStates]:
         (folder / _UNFINISHED).unlink(missing_ok=True)
     finally:
         lock.release()
-
-
-def _remove_unfinished_folders(out: Path) -> None:
-    """Remove the half-written tasks of killed imports."""
-    for scratch in out.glob(".new-*/"):
-        if not is_owned(scratch):
-            shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _digest_of(folder: Path) -> str:

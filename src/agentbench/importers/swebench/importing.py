@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fnmatch import fnmatchcase
@@ -229,7 +229,8 @@ def selected_rows(source: RowSource, choice: ImportSelection) -> Iterator[Select
             fnmatchcase(name, pattern) for pattern in choice.instances
         ):
             if isinstance(row, Rejection):
-                yield SelectedRow(id=task_id, name=name, row=row)  # it may be a requested one
+                # It may be a requested one.
+                yield SelectedRow(id=task_id, name=name, row=row)
             continue
         if name and task_id in locations:
             message = f"{locations[task_id]} already has an instance of this id; each needs its own"
@@ -270,7 +271,13 @@ class _InstanceImporter:
             what = f"{instance.language!r}; agentbench judges with pytest"
             raise _RejectedError("language", what)
         if runner_of(instance, self.choice.sources) is Runner.PYTEST:
-            _check_names_for_pytest(instance)
+            if instance.log_parser in _OTHER_RUNNERS:
+                what = f"{instance.log_parser} does not read logs of pytest"
+                raise _RejectedError("log_parser", what)
+            for name in instance.fail_to_pass:
+                if name_kind(name) in {NameKind.UNITTEST, NameKind.OTHER}:
+                    what = "is not a pytest test, and the instance's tests run under pytest"
+                    raise _RejectedError("FAIL_TO_PASS", f"{name[:80]!r} {what}")
         task_id = task_id_of(instance.instance_id)
         path = self.choice.out / task_id
         is_ours = state is not None and self.states.is_unchanged(task_id, state)
@@ -281,7 +288,12 @@ class _InstanceImporter:
         with _rejecting("repo", UnknownEnvironmentError):
             surroundings = environment_of(instance, self.choice.sources, self._reader(instance))
         try:
-            with self._content(instance) as content:
+            maker = (
+                self._reversed_content(instance)
+                if instance.makes_the_bug
+                else nullcontext(self._plain_content(instance))
+            )
+            with maker as content:
                 if content.untagged_version is not None:
                     surroundings = surroundings.with_project_version(content.untagged_version)
                 new = conversion.convert_instance(
@@ -296,7 +308,6 @@ class _InstanceImporter:
         """Reads files of the base commit if the repository is on this machine."""
 
         def read(path: str) -> str | None:
-            """The text of a file; None if there is none."""
             url, commit = clone_url(instance.repo, self.choice.repos), instance.base_commit
             if commit is None or not is_local(url):
                 return None
@@ -304,13 +315,6 @@ class _InstanceImporter:
             return found.stdout.decode("utf-8", "replace") if found.ok else None
 
         return read
-
-    def _content(
-        self, instance: SwebenchInstance
-    ) -> AbstractContextManager[conversion.TaskContent]:
-        if instance.makes_the_bug:
-            return self._reversed_content(instance)
-        return nullcontext(self._plain_content(instance))
 
     def _plain_content(self, instance: SwebenchInstance) -> conversion.TaskContent:
         assert instance.test_patch is not None  # parse_instance has checked it
@@ -338,7 +342,13 @@ class _InstanceImporter:
     def _reversed_content(self, instance: SwebenchInstance) -> Iterator[conversion.TaskContent]:
         _checked_files("patch", instance.patch)
         url = clone_url(instance.repo, self.choice.repos)
-        mirror = self._mirror(url, instance.base_commit or _head_of(url))
+        commit = instance.base_commit
+        if commit is None:
+            answer = git("ls-remote", "--", url, "HEAD", cwd=Path.cwd(), isolated=is_local(url))
+            commit = answer.stdout.decode("utf-8", "replace").partition("\t")[0]
+            if not answer.ok or not commit:
+                raise _RejectedError("repo", f"cannot be cloned: {answer.error_message}")
+        mirror = self._mirror(url, commit)
         showing = {name.partition("::")[0] for name in instance.fail_to_pass}
         with (
             _rejecting("patch", git_history.PatchDoesNotApplyError),
@@ -354,26 +364,9 @@ class _InstanceImporter:
         return mirror
 
 
-def _check_names_for_pytest(instance: SwebenchInstance) -> None:
-    if instance.log_parser in _OTHER_RUNNERS:
-        raise _RejectedError("log_parser", f"{instance.log_parser} does not read logs of pytest")
-    for name in instance.fail_to_pass:
-        if name_kind(name) in {NameKind.UNITTEST, NameKind.OTHER}:
-            what = f"{name[:80]!r} is not a pytest test, and the instance's tests run under pytest"
-            raise _RejectedError("FAIL_TO_PASS", what)
-
-
 def _checked_files(name: str, patch: str) -> tuple[PurePosixPath, ...]:
     with _rejecting(name, conversion.UnsupportedPatchError):
         return conversion.patched_files(patch_bytes(patch))
-
-
-def _head_of(url: str) -> str:
-    answer = git("ls-remote", "--", url, "HEAD", cwd=Path.cwd(), isolated=is_local(url))
-    commit = answer.stdout.decode("utf-8", "replace").partition("\t")[0]
-    if not answer.ok or not commit:
-        raise _RejectedError("repo", f"cannot be cloned: {answer.error_message}")
-    return commit
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ import pydantic
 from agentbench.core.schema import Schema
 from agentbench.importers.swebench import dialects
 
-_PIN = re.compile(r"[A-Za-z0-9][\w.-]*==[\w.!]+")  # no local versions, which no index has
+# No local versions, which no index has.
+_PIN = re.compile(r"[A-Za-z0-9][\w.-]*==[\w.!]+")
 _PATCH_RELEASE = re.compile(r"(3\.\d+)\.\d+")
 _CONDA_FILE = "environment.yml"
 _DEFAULT_REQUIREMENTS = "requirements.txt"

@@ -53,7 +53,11 @@ def name_kind(name: str) -> NameKind:
     """The kind of a name in FAIL_TO_PASS or PASS_TO_PASS."""
     if "::" in name:
         whole = name.count("[") <= name.count("]") and "[/" not in name
-        return NameKind.NODE_ID if whole and _can_be_listed(name) else NameKind.CUT
+        try:
+            _LISTED_ID.validate_python(name)
+        except pydantic.ValidationError:
+            whole = False
+        return NameKind.NODE_ID if whole else NameKind.CUT
     if _FUNCTION.fullmatch(name):
         return NameKind.FUNCTION
     return NameKind.UNITTEST if _UNITTEST.fullmatch(name) else NameKind.OTHER
@@ -70,20 +74,13 @@ def matching_node_ids(name: str, node_ids: Sequence[NodeId]) -> tuple[NodeId, ..
         return (NodeId(name),)
     if name_kind(name) is NameKind.FUNCTION:
         return tuple(n for n in node_ids if n.partition("[")[0].rpartition("::")[2] == name)
-    return tuple(each for each in node_ids if name in _parser_outputs(each))
-
-
-def _can_be_listed(name: str) -> bool:
-    try:
-        _LISTED_ID.validate_python(name)
-    except pydantic.ValidationError:
-        return False
-    return True
-
-
-def _parser_outputs(node_id: NodeId) -> set[str]:
-    forms = {node_id, _PATH_PARAMETER.sub(r"\1[/\3]", node_id)}
-    return forms | {form.split(maxsplit=1)[0] for form in forms}
+    found: list[NodeId] = []
+    for node_id in node_ids:
+        # SWE-bench's log parsers change the names of tests.
+        forms = {node_id, _PATH_PARAMETER.sub(r"\1[/\3]", node_id)}
+        if name in forms | {form.split(maxsplit=1)[0] for form in forms}:
+            found.append(node_id)
+    return tuple(found)
 
 
 def _instance_id(text: str) -> str:
@@ -100,7 +97,6 @@ def _check_not_empty(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _matching(pattern: re.Pattern[str], complaint: str) -> pydantic.AfterValidator:
     def check(text: str) -> str:
-        """The text, if it matches."""
         if not pattern.fullmatch(text):
             raise ValueError(complaint)
         return text

@@ -7,6 +7,7 @@ passes after it. It also shows where the data set's lists are not valid here, mo
 needs another host or another library.
 """
 
+import ast
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from agentbench.attempt.record import AttemptRecord
 from agentbench.core.display_text import list_with_more
 from agentbench.errors import GitCloneError, InputError
 from agentbench.importers.swebench.instance import NameKind, matching_node_ids, name_kind
-from agentbench.importers.swebench.named_functions import UnclearNameError, ids_of_functions
+from agentbench.python_source import python_syntax
 from agentbench.runs.options import RunOptions
 from agentbench.runs.store.store import new_run_id
 from agentbench.scoring.evidence import FAILING_OUTCOMES, CaseFact, CaseOutcome, NodeId
@@ -30,6 +31,8 @@ from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_
 from agentbench.tasks.loading import TASK_FILE, load_task
 from agentbench.tasks.mirror import Mirrors, tracked_files
 from agentbench.tasks.task import Task
+from agentbench.tasks.test_command import parse_test_command
+from agentbench.tasks.test_runner_name import Runner
 from agentbench.tasks.writing import write_test_lists
 from agentbench.taxonomy import Fault
 from agentbench.validation import task_proof
@@ -42,6 +45,7 @@ _WHY_LEFT_OUT = {
     _NOT_COLLECTED: "are in files that cannot be collected here with the reference solution",
     _NOT_RUN: "did not run here with the reference solution",
 }
+_PARAMETERS = "parametrize"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,15 +130,13 @@ def write_located_tests(
 
 
 def _files_to_run(task: Task, origin: SwebenchOrigin, mirrors: Mirrors) -> tuple[str, ...]:
-    """The files of the test patch and of the listed tests, as far as they exist.
-
-    Pytest would run nothing at all if one of them did not exist.
-    """
+    # Pytest would run nothing at all if one file did not exist.
     try:
         mirror = mirrors.of(task.source)
         hidden = apply_patch_to_commit(task.answer_key.tests_patch, mirror)
     except (GitCloneError, PatchDoesNotApplyError):
-        return origin.test_files  # the run ends in the same error, with its evidence
+        # The run ends in the same error, with its evidence.
+        return origin.test_files
     removed = {path for path, file in hidden.items() if file is None}
     existing = {str(path) for path in (tracked_files(mirror) | hidden.keys()) - removed}
     files = dict.fromkeys(origin.test_files)
@@ -144,20 +146,16 @@ def _files_to_run(task: Task, origin: SwebenchOrigin, mirrors: Mirrors) -> tuple
         if name_kind(name) is NameKind.UNITTEST
     )
     for dotted in classes:
-        files.update(dict.fromkeys(_files_of_class(dotted, existing)))
+        # A name like `tests.test_b.Case`, whose module may begin in a folder
+        parts = dotted.split(".")
+        for length in range(len(parts) - 1, 0, -1):
+            end = f"{'/'.join(parts[:length])}.py"
+            found = [file for file in existing if file == end or file.endswith(f"/{end}")]
+            if found:
+                files.update(dict.fromkeys(sorted(found)))
+                break
     files.update(dict.fromkeys(name.partition("::")[0] for name in origin.names if "::" in name))
     return tuple(file for file in files if file in existing)
-
-
-def _files_of_class(dotted: str, existing: Iterable[str]) -> list[str]:
-    """The files of a name like `tests.test_b.Case`; its module may begin in a folder."""
-    parts = dotted.split(".")
-    for length in range(len(parts) - 1, 0, -1):
-        end = f"{'/'.join(parts[:length])}.py"
-        found = [file for file in existing if file == end or file.endswith(f"/{end}")]
-        if found:
-            return sorted(found)
-    return []
 
 
 def _write_lists(
@@ -254,7 +252,6 @@ def locate_tests(
     """
 
     def matching(name: str, ids: Collection[NodeId]) -> tuple[NodeId, ...]:
-        """The tests that a name means."""
         if named:
             cases = ((each, named.get(each)) for each in ids)
             return tuple(
@@ -285,7 +282,8 @@ def locate_tests(
         meant = matching(name, after)
         kept[name] = tuple(each for each in meant if after[each] not in FAILING_OUTCOMES)
         if not final and name in whole:
-            kept[name] = (NodeId(name),)  # a test without an outcome may be a good one
+            # A test without an outcome may be a good one.
+            kept[name] = (NodeId(name),)
         elif not kept[name] and (named or name_kind(name) is not NameKind.OTHER):
             is_lost = name.partition("::")[0] in uncollected
             absent = _NOT_COLLECTED if is_lost else _NOT_RUN
@@ -321,3 +319,87 @@ def _origin_of(folder: Path) -> SwebenchOrigin:
 def _remove_and_refuse(folder: Path, instance: str, what: str) -> Rejection:
     shutil.rmtree(folder)
     return Rejection(where=str(folder), instance=instance, field="FAIL_TO_PASS", what=what)
+
+
+class UnclearNameError(ValueError):
+    """Only a run of the tests can show the meaning of a name; the text says why."""
+
+
+def ids_of_functions(
+    folder: Path, origin: SwebenchOrigin, mirrors: Mirrors
+) -> dict[str, tuple[NodeId, ...]]:
+    """The node ids of all names of an instance's lists that are not node ids.
+
+    Lines of logs in PASS_TO_PASS mean no test.
+
+    Raises:
+        UnclearNameError: a name is not that of a function in the files of the test patch, a name in
+            FAIL_TO_PASS belongs to several functions, or a function has parameters.
+    """
+    kinds = {name: name_kind(name) for name in origin.names}
+    to_fix = set(origin.fail_to_pass)
+    odd = [
+        name
+        for name, kind in kinds.items()
+        if kind not in {NameKind.NODE_ID, NameKind.FUNCTION}
+        and (kind is not NameKind.OTHER or name in to_fix)
+    ]
+    if odd:
+        raise UnclearNameError(f"{_listed(odd)} is not the name of a function")
+    found = dict[str, list[NodeId]]()
+    parametrized = set[str]()
+    for file, source in _sources(folder, mirrors).items():
+        for node_id, has_parameters in _functions(file, source):
+            name = node_id.rpartition("::")[2]
+            found.setdefault(name, []).append(node_id)
+            if has_parameters:
+                parametrized.add(name)
+    named = [name for name, kind in kinds.items() if kind is NameKind.FUNCTION]
+    unclear = [
+        name
+        for name in named
+        if name not in found or name in parametrized or (name in to_fix and len(found[name]) > 1)
+    ]
+    if unclear:
+        raise UnclearNameError(
+            f"{_listed(unclear)} is not the name of one function without parameters in the files "
+            "of the test patch"
+        )
+    ids = {name: tuple(found[name]) for name in named}
+    return ids | {name: () for name, kind in kinds.items() if kind is NameKind.OTHER}
+
+
+def _listed(names: list[str]) -> str:
+    return list_with_more([repr(name) for name in names], 3)
+
+
+def _sources(folder: Path, mirrors: Mirrors) -> Mapping[str, bytes]:
+    """The Python files of the test patch, with the patch applied."""
+    try:
+        task = load_task(folder, mirrors=mirrors)
+        if parse_test_command(task.problem.test_command).runner is not Runner.PYTEST:
+            raise UnclearNameError("its runner prints its own names")
+        mirror = mirrors.of(task.source)
+        files = apply_patch_to_commit(task.answer_key.tests_patch, mirror)
+    except (InputError, GitCloneError, PatchDoesNotApplyError) as error:
+        raise UnclearNameError(str(error)) from error
+    return {
+        str(path): file.content
+        for path, file in files.items()
+        if file is not None and path.suffix == ".py"
+    }
+
+
+def _functions(file: str, source: bytes) -> Iterator[tuple[NodeId, bool]]:
+    """The functions at the top of a module and in its classes, and whether they have parameters."""
+    try:
+        module = python_syntax.parse(source, file)
+    except python_syntax.UNPARSABLE as error:
+        raise UnclearNameError(f"{file} cannot be parsed: {error}") from None
+    for statement in module.body:
+        owner = f"{statement.name}::" if isinstance(statement, ast.ClassDef) else ""
+        inner = statement.body if isinstance(statement, ast.ClassDef) else [statement]
+        for each in inner:
+            if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                has_parameters = any(_PARAMETERS in ast.unparse(d) for d in each.decorator_list)
+                yield NodeId(f"{file}::{owner}{each.name}"), has_parameters

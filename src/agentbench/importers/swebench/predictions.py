@@ -11,7 +11,8 @@ from agentbench.errors import InputError
 from agentbench.importers.swebench.report import ReportedInstance
 from agentbench.runs.store.store import RunStore
 
-_PATCH_FILE = "patch.diff"  # the record's own name could lead out of the folder
+# The record's own name could lead out of the folder.
+_PATCH_FILE = "patch.diff"
 
 
 def predictions_of(
@@ -34,19 +35,16 @@ def predictions_of(
         except InputError as error:
             warn(f"{instance.instance_id}: no prediction: {error}")
             continue
+        # Submitted predictions keep the name of the model that made them.
+        submitted = PredictionName.parse(record.agent)
+        name = record.agent if record.model is None else f"{record.agent}+{record.model}"
+        if submitted is not None:
+            name = submitted.model or submitted.file.stem
         yield Prediction(
             instance_id=instance.instance_id,
-            model_name_or_path=_model_name(record),
+            model_name_or_path=name,
             model_patch=patch,
         )
-
-
-def _model_name(record: AttemptRecord) -> str:
-    """The agent with its model; for submitted predictions, the model that made them."""
-    submitted = PredictionName.parse(record.agent)
-    if submitted is not None:
-        return submitted.model or submitted.file.stem
-    return record.agent if record.model is None else f"{record.agent}+{record.model}"
 
 
 def _patch_text(record: AttemptRecord, folder: Path) -> str:

@@ -96,7 +96,6 @@ class ReportedInstance:
 
     @property
     def instance_id(self) -> str:
-        """The instance id, or the task's id."""
         return self.origin.instance_id if self.origin is not None else self.task_id
 
 
@@ -104,7 +103,12 @@ def outcome_of(record: AttemptRecord | None) -> InstanceOutcome:
     """The outcome of an attempt in SWE-bench's terms."""
     if record is None or (record.agent_run and record.agent_run.detail == NO_PREDICTION):
         return InstanceOutcome.INCOMPLETE
-    if record.fault in {Fault.INFRASTRUCTURE, Fault.TASK} or _ran_out_of_time(record):
+    ran_out_of_time = any(
+        failure.stage is StageName.FINAL_TEST and failure.reason is FailureReason.TIMEOUT
+        for failure in record.failures
+    )
+    # An attempt that nothing judged is an error in SWE-bench, never unresolved.
+    if record.fault in {Fault.INFRASTRUCTURE, Fault.TASK} or ran_out_of_time:
         return InstanceOutcome.ERROR
     if record.patch is None or not (record.patch.files or record.patch.dropped):
         failed = record.agent_run is not None and record.agent_run.ending in _WITHOUT_ANSWER
@@ -133,7 +137,8 @@ def run_report(instances: Sequence[ReportedInstance]) -> SwebenchRunReport:
     }
     lists = {f"{name}_ids": tuple(members) for name, members in groups.items()}
     counts = {f"{name}_instances": len(members) for name, members in groups.items()}
-    del counts["incomplete_instances"]  # SWE-bench has no such key
+    # SWE-bench has no such key.
+    del counts["incomplete_instances"]
     return SwebenchRunReport.model_validate(
         {
             "total_instances": len(instances),
@@ -151,7 +156,13 @@ def instance_report(instance: ReportedInstance) -> SwebenchInstanceReport | None
     if record is None or outcome_of(record) not in judged:
         return None
     final = {test.node_id: test.final for test in record.tests}
-    origin = instance.origin or _origin_from_listed(instance, record)
+    # The names of another task are its node ids.
+    origin = instance.origin or SwebenchOrigin(
+        instance_id=instance.task_id,
+        repo="",
+        fail_to_pass=tuple(t.node_id for t in record.tests if t.listed == "fail_to_pass"),
+        pass_to_pass=tuple(t.node_id for t in record.tests if t.listed == "pass_to_pass"),
+    )
     fixed = {name: origin.ids_of(name) for name in origin.fail_to_pass}
     passing = {name: origin.ids_of(name) for name in origin.pass_to_pass}
     return SwebenchInstanceReport(
@@ -162,15 +173,6 @@ def instance_report(instance: ReportedInstance) -> SwebenchInstanceReport | None
                 passing, final, good=frozenset(CaseOutcome) - FAILING_OUTCOMES
             ),
         ),
-    )
-
-
-def _origin_from_listed(instance: ReportedInstance, record: AttemptRecord) -> SwebenchOrigin:
-    """The origin of a task whose node ids are the names."""
-    fixed = tuple(test.node_id for test in record.tests if test.listed == "fail_to_pass")
-    passing = tuple(test.node_id for test in record.tests if test.listed == "pass_to_pass")
-    return SwebenchOrigin(
-        instance_id=instance.task_id, repo="", fail_to_pass=fixed, pass_to_pass=passing
     )
 
 
@@ -187,13 +189,6 @@ def _success_and_failure(
     return SuccessAndFailure(
         success=tuple(name for name, is_good in success_of.items() if is_good),
         failure=tuple(name for name, is_good in success_of.items() if not is_good),
-    )
-
-
-def _ran_out_of_time(record: AttemptRecord) -> bool:
-    return any(
-        failure.stage is StageName.FINAL_TEST and failure.reason is FailureReason.TIMEOUT
-        for failure in record.failures
     )
 
 

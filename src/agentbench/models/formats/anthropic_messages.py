@@ -59,7 +59,7 @@ class AnthropicMessagesFormat(interface.FormatAdapter):
     api_format = ApiFormat.ANTHROPIC_MESSAGES
 
     def tokens(self, payload: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
-        """The tokens; unlike ours, Anthropic's `input_tokens` excludes cached input."""
+        # Unlike ours, Anthropic's `input_tokens` excludes cached input.
         usage = nested_object(payload, "message", "usage") or nested_object(payload, "usage")
         if not usage:
             return before
@@ -79,22 +79,18 @@ class AnthropicMessagesFormat(interface.FormatAdapter):
         )
 
     def ends(self, event: JsonObject) -> bool:
-        """Whether this is the last event."""
         return event.get("type") == "message_stop"
 
     def refuses(self, payload: JsonObject) -> bool:
-        """Whether the reason to stop is a refusal."""
         return "refusal" in {
             payload.get("stop_reason"),
             nested_object(payload, "delta").get("stop_reason"),
         }
 
     def error(self, event: JsonObject) -> JsonObject | None:
-        """The body of an `error` event."""
         return event if event.get("type") == "error" else None
 
     def error_body(self, kind: ModelErrorKind, status: int, message: str) -> JsonObject:
-        """An error body in Anthropic's form."""
         del status
         return {
             "type": "error",
@@ -102,7 +98,6 @@ class AnthropicMessagesFormat(interface.FormatAdapter):
         }
 
     def request_messages(self, body: JsonObject) -> Iterator[Message]:
-        """The conversation in a request."""
         if body.get("system"):
             yield Message(speaker=Role.SYSTEM, text=interface.content_text(body.get("system")))
         for message in objects(body.get("messages")):
@@ -110,11 +105,9 @@ class AnthropicMessagesFormat(interface.FormatAdapter):
             yield _message(message.get("content"), speaker)
 
     def answer_message(self, body: JsonObject) -> Message:
-        """The content as a message."""
         return _message(body.get("content"), Role.AGENT)
 
     def streamed_message(self, events: Iterable[JsonObject]) -> Message:
-        """The blocks, which grow by deltas, as a message."""
         blocks = StreamedMessage(events).blocks.values()
         return _message([block.fields for block in blocks], Role.AGENT)
 
@@ -129,28 +122,29 @@ def _message(content: object, speaker: Role) -> Message:
         speaker=speaker,
         text=interface.content_text(content),
         reasoning="\n".join(filter(None, (text(block.get("thinking")) for block in blocks))),
-        calls=tuple(_tool_call(block) for block in blocks if _is_block(block, "tool_use")),
-        results=tuple(_tool_result(block) for block in blocks if _is_block(block, "tool_result")),
+        calls=tuple(
+            talk.ParsedToolCall(
+                id=text(block.get("id")),
+                name=text(block.get("name")),
+                arguments=interface.parse_arguments(block.get("input")),
+            )
+            for block in blocks
+            if _is_block(block, "tool_use")
+        ),
+        results=tuple(
+            talk.ToolResult(
+                call_id=text(block.get("tool_use_id")),
+                text=interface.tool_result_text(block.get("content")),
+            )
+            for block in blocks
+            if _is_block(block, "tool_result")
+        ),
     )
 
 
 def _is_block(block: JsonObject, kind: str) -> bool:
-    return text(block.get("type")).endswith(kind)  # also server_tool_use
-
-
-def _tool_call(block: JsonObject) -> talk.ParsedToolCall:
-    return talk.ParsedToolCall(
-        id=text(block.get("id")),
-        name=text(block.get("name")),
-        arguments=interface.parse_arguments(block.get("input")),
-    )
-
-
-def _tool_result(block: JsonObject) -> talk.ToolResult:
-    return talk.ToolResult(
-        call_id=text(block.get("tool_use_id")),
-        text=interface.tool_result_text(block.get("content")),
-    )
+    # Also server_tool_use.
+    return text(block.get("type")).endswith(kind)
 
 
 class StreamedMessage:
@@ -159,18 +153,16 @@ class StreamedMessage:
     def __init__(self, events: Iterable[JsonObject]) -> None:
         self.blocks: dict[object, _Block] = {}
         self._stop: object = None
+        # Events of unknown kinds are ignored.
         for event in events:
-            self._add_event(event)
-
-    def _add_event(self, event: JsonObject) -> None:
-        """Add an event; unknown kinds are ignored."""
-        delta, block = nested_object(event, "delta"), nested_object(event, "content_block")
-        if event.get("type") == "content_block_start" and block.get("type") in _BLOCK_FIELDS:
-            self.blocks[event.get("index")] = _Block(block)
-        elif event.get("type") == "content_block_delta" and event.get("index") in self.blocks:
-            self.blocks[event.get("index")].take(delta)
-        elif event.get("type") == "message_delta":
-            self._stop = delta.get("stop_reason") or self._stop
+            delta, block = nested_object(event, "delta"), nested_object(event, "content_block")
+            kind, index = event.get("type"), event.get("index")
+            if kind == "content_block_start" and block.get("type") in _BLOCK_FIELDS:
+                self.blocks[index] = _Block(block)
+            elif kind == "content_block_delta" and index in self.blocks:
+                self.blocks[index].take(delta)
+            elif kind == "message_delta":
+                self._stop = delta.get("stop_reason") or self._stop
 
     def answer(self) -> talk.ModelAnswer | None:
         """The complete answer; None if the stream is incomplete.
@@ -196,7 +188,8 @@ class _Block:
         self.kind = str(start.get("type"))
         self._pieces: defaultdict[str, list[str]] = defaultdict(list)
         for name in _BLOCK_FIELDS[self.kind]:
-            initial = start.get(name) or ""  # an input is only here if it is not streamed in parts
+            # An input is only here if it is not streamed in parts.
+            initial = start.get(name) or ""
             self._pieces[name].append(initial if isinstance(initial, str) else json.dumps(initial))
 
     def take(self, delta: JsonObject) -> None:
@@ -212,7 +205,6 @@ class _Block:
 
     @property
     def call(self) -> ModelToolCall:
-        """The block as a tool call."""
         return ModelToolCall(
             id=self.text("id"), name=self.text("name"), arguments=self.text("input")
         )
@@ -250,14 +242,23 @@ def anthropic_messages_client(endpoint: ModelEndpoint) -> talk.ModelClient:
     def send(
         conversation: talk.Conversation, tools: Sequence[talk.ToolSpec], timeout_s: float
     ) -> sdk_client.SdkStream:
-        """Start the request."""
         system = {"type": "text", "text": conversation.system, **_CACHE_CONTROL}
         return client.messages.create(
             model=endpoint.model,
             max_tokens=context_window(endpoint.model).output,
             system=cast("Any", [system]),
             messages=cast("Any", _request_messages_of(conversation)),
-            tools=cast("Any", [_tool_definition(tool) for tool in tools]),
+            tools=cast(
+                "Any",
+                [
+                    {
+                        "name": tool.name,
+                        "description": tool.description,
+                        "input_schema": tool.schema,
+                    }
+                    for tool in tools
+                ],
+            ),
             stream=True,
             timeout=timeout_s,
         )
@@ -267,38 +268,29 @@ def anthropic_messages_client(endpoint: ModelEndpoint) -> talk.ModelClient:
     )
 
 
-def _tool_definition(tool: talk.ToolSpec) -> JsonObject:
-    return {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
-
-
 def _request_messages_of(conversation: talk.Conversation) -> list[JsonObject]:
     """The messages of a conversation; the last one ends the cached part."""
     opening: JsonObject = {"type": "text", "text": conversation.opening}
     messages: list[JsonObject] = [{"role": "user", "content": [opening]}]
     last = opening
     for turn in conversation.turns:
-        answer_blocks, reply_blocks = list(_answer_blocks(turn.answer)), list(_reply_blocks(turn))
+        answer = turn.answer
+        answer_blocks: list[JsonObject] = list(answer.verbatim)
+        # The API refuses blank text.
+        if not answer.verbatim and answer.text.strip():
+            answer_blocks.append({"type": "text", "text": answer.text})
+        for call in answer.tool_calls if not answer.verbatim else ():
+            name, arguments = interface.sent_tool_name(call.name), json_object(call.arguments) or {}
+            block: JsonObject = {"type": "tool_use", "id": call.id, "name": name}
+            answer_blocks.append({**block, "input": arguments})
+        reply_blocks: list[JsonObject] = []
+        for call, reply in zip(answer.tool_calls, turn.replies, strict=True):
+            block = {"type": "tool_result", "tool_use_id": call.id, "content": reply.text}
+            reply_blocks.append({**block, "is_error": True} if reply.failed else block)
+        if turn.note:
+            reply_blocks.append({"type": "text", "text": turn.note})
         messages += [{"role": "assistant", "content": answer_blocks}] if answer_blocks else []
         messages += [{"role": "user", "content": reply_blocks}] if reply_blocks else []
         last = reply_blocks[-1] if reply_blocks else last
     last.update(_CACHE_CONTROL)
     return messages
-
-
-def _answer_blocks(answer: talk.ModelAnswer) -> Iterator[JsonObject]:
-    if answer.verbatim:
-        yield from answer.verbatim
-        return
-    if answer.text.strip():  # the API refuses blank text
-        yield {"type": "text", "text": answer.text}
-    for call in answer.tool_calls:
-        name, arguments = interface.sent_tool_name(call.name), json_object(call.arguments) or {}
-        yield {"type": "tool_use", "id": call.id, "name": name, "input": arguments}
-
-
-def _reply_blocks(turn: talk.ConversationTurn) -> Iterator[JsonObject]:
-    for call, reply in zip(turn.answer.tool_calls, turn.replies, strict=True):
-        result: JsonObject = {"type": "tool_result", "tool_use_id": call.id, "content": reply.text}
-        yield {**result, "is_error": True} if reply.failed else result
-    if turn.note:
-        yield {"type": "text", "text": turn.note}

@@ -32,7 +32,7 @@ class GeminiGenerateFormat(FormatAdapter):
     api_format = ApiFormat.GEMINI_GENERATE
 
     def tokens(self, payload: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
-        """The tokens in `usageMetadata`, with those of reasoning and of tools."""
+        # Tokens of reasoning and of tools are counted apart.
         usage = nested_object(payload, "usageMetadata")
         if not usage:
             return before
@@ -45,22 +45,18 @@ class GeminiGenerateFormat(FormatAdapter):
         )
 
     def ends(self, event: JsonObject) -> bool:
-        """Whether the event has a finish reason or a block reason."""
         finished = first_object(event, "candidates").get("finishReason")
         return bool(finished) or bool(nested_object(event, "promptFeedback").get("blockReason"))
 
     def refuses(self, payload: JsonObject) -> bool:
-        """Whether a filter stopped the request or the answer."""
         blocked = nested_object(payload, "promptFeedback").get("blockReason")
         return bool(blocked) or first_object(payload, "candidates").get("finishReason") in _REFUSALS
 
     def error_body(self, kind: ModelErrorKind, status: int, message: str) -> JsonObject:
-        """An error body in Google's form."""
         named = _ERROR_STATUSES.get(kind, "UNAVAILABLE")
         return {"error": {"code": status, "message": message, "status": named}}
 
     def request_messages(self, body: JsonObject) -> Iterator[Message]:
-        """The conversation in a request."""
         system = body.get("systemInstruction") or body.get("system_instruction")
         if isinstance(system, dict):
             yield Message(speaker=Role.SYSTEM, text=content_text(system.get("parts")))
@@ -69,11 +65,9 @@ class GeminiGenerateFormat(FormatAdapter):
             yield _message(objects(content.get("parts")), speaker)
 
     def answer_message(self, body: JsonObject) -> Message:
-        """The model's answer as a message."""
         return _message(_answer_parts(body), Role.AGENT)
 
     def streamed_message(self, events: Iterable[JsonObject]) -> Message:
-        """The model's answer from a stream, in which each event adds parts."""
         return _message((part for event in events for part in _answer_parts(event)), Role.AGENT)
 
 

@@ -42,18 +42,15 @@ class OpenAIChatFormat(interface.FormatAdapter):
     api_format = ApiFormat.OPENAI_CHAT
 
     def amended(self, request: JsonObject) -> JsonObject | None:
-        """The request with the option that makes a stream report tokens."""
         options = nested_object(request, "stream_options")
         if not request.get("stream") or options.get("include_usage"):
             return None
         return {**request, "stream_options": {**options, "include_usage": True}}
 
     def is_extra(self, event: JsonObject) -> bool:
-        """Whether the event has tokens and no choices."""
         return event.get("choices") == [] and bool(nested_object(event, "usage"))
 
     def tokens(self, payload: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
-        """The tokens in `usage`."""
         usage = nested_object(payload, "usage")
         return (
             openai_tokens(usage, input_prefix="prompt", output_prefix="completion")
@@ -62,11 +59,10 @@ class OpenAIChatFormat(interface.FormatAdapter):
         )
 
     def ends(self, event: JsonObject) -> bool:
-        """Whether the event has a finish reason; some servers omit the `[DONE]` after it."""
+        # Some servers omit the `[DONE]` after it.
         return first_object(event, "choices").get("finish_reason") is not None
 
     def events_of(self, answer: JsonObject) -> Sequence[JsonObject]:
-        """A chunk with the message of each choice, and one with the ends and the tokens."""
         deltas: list[JsonObject] = []
         ends: list[JsonObject] = []
         for number, choice in enumerate(objects(answer.get("choices"))):
@@ -87,14 +83,12 @@ class OpenAIChatFormat(interface.FormatAdapter):
         )
 
     def refuses(self, payload: JsonObject) -> bool:
-        """Whether a filter stopped the answer, or the model refused."""
         choice = first_object(payload, "choices")
         filtered = choice.get("finish_reason") == "content_filter"
         refusals = (nested_object(choice, part).get("refusal") for part in ("message", "delta"))
         return filtered or any(refusals)
 
     def request_messages(self, body: JsonObject) -> Iterator[Message]:
-        """The conversation in a request."""
         for message in objects(body.get("messages")):
             if message.get("role") == "tool":
                 content = interface.content_text(message.get("content"))
@@ -104,11 +98,9 @@ class OpenAIChatFormat(interface.FormatAdapter):
                 yield _message(message, ROLES.get(text(message.get("role")), Role.USER))
 
     def answer_message(self, body: JsonObject) -> Message:
-        """The message of the first choice."""
         return _message(nested_object(first_object(body, "choices"), "message"), Role.AGENT)
 
     def streamed_message(self, events: Iterable[JsonObject]) -> Message:
-        """The chunks put together."""
         answer = _StreamedAnswer(events)
         return Message(
             speaker=Role.AGENT,
@@ -162,7 +154,8 @@ class _StreamedAnswer:
             call = self.calls[position]
             arguments = interface.arguments_text(function.get("arguments"))
             if call.arguments and isinstance(function.get("arguments"), dict):
-                arguments = ""  # the same object in each event of a call
+                # The same object in each event of a call.
+                arguments = ""
             extra = {key: value for key, value in part.items() if key not in _CALL_FIELDS}
             self.calls[position] = replace(
                 call,
@@ -223,11 +216,23 @@ def openai_chat_client(endpoint: ModelEndpoint) -> talk.ModelClient:
     def send(
         conversation: talk.Conversation, tools: Sequence[talk.ToolSpec], timeout_s: float
     ) -> sdk_client.SdkStream:
-        """Start the request."""
         return client.chat.completions.create(
             model=endpoint.model,
             messages=cast("Any", list(_request_messages_of(conversation))),
-            tools=cast("Any", [_tool_definition(tool) for tool in tools]),
+            tools=cast(
+                "Any",
+                [
+                    {
+                        "type": "function",
+                        "function": {
+                            "name": tool.name,
+                            "description": tool.description,
+                            "parameters": tool.schema,
+                        },
+                    }
+                    for tool in tools
+                ],
+            ),
             stream=True,
             timeout=timeout_s,
         )
@@ -237,18 +242,20 @@ def openai_chat_client(endpoint: ModelEndpoint) -> talk.ModelClient:
     )
 
 
-def _tool_definition(tool: talk.ToolSpec) -> JsonObject:
-    function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
-    return {"type": "function", "function": function}
-
-
 def _request_messages_of(conversation: talk.Conversation) -> Iterator[JsonObject]:
     yield {"role": "system", "content": conversation.system}
     yield {"role": "user", "content": conversation.opening}
     for turn in conversation.turns:
         answer = turn.answer
         if answer.tool_calls:
-            calls = [_echoed_tool_call(call) for call in answer.tool_calls]
+            calls: list[JsonObject] = []
+            for call in answer.tool_calls:
+                # In a form that all servers accept back, even if the model wrote it wrong
+                arguments = call.arguments if json_object(call.arguments) is not None else "{}"
+                function = {"name": interface.sent_tool_name(call.name), "arguments": arguments}
+                calls.append(
+                    {"id": call.id, "type": "function", "function": function, **call.extra}
+                )
             message = {"role": "assistant", "content": answer.text or None, "tool_calls": calls}
             yield {**answer.extra, **message}
         elif answer.text:
@@ -257,10 +264,3 @@ def _request_messages_of(conversation: talk.Conversation) -> Iterator[JsonObject
             yield {"role": "tool", "tool_call_id": call.id, "content": reply.text}
         if turn.note:
             yield {"role": "user", "content": turn.note}
-
-
-def _echoed_tool_call(call: ModelToolCall) -> JsonObject:
-    """A call in a form that all servers accept back, even if the model wrote it wrong."""
-    arguments = call.arguments if json_object(call.arguments) is not None else "{}"
-    function = {"name": interface.sent_tool_name(call.name), "arguments": arguments}
-    return {"id": call.id, "type": "function", "function": function, **call.extra}

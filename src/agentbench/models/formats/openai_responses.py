@@ -17,21 +17,19 @@ class OpenAIResponsesFormat(interface.FormatAdapter):
     """The last event of a stream has the whole answer with its tokens."""
 
     api_format = ApiFormat.OPENAI_RESPONSES
-    quota_status = 400  # codex retries after any other status except 401
+    # Codex retries after any other status except 401.
+    quota_status = 400
 
     def tokens(self, payload: JsonObject, before: TokenCounts | None = None) -> TokenCounts | None:
-        """The tokens in `usage` of an answer, or of the answer in an event."""
         usage = interface.nested_object(_answer(payload), "usage")
         if not usage:
             return before
         return openai_tokens(usage, input_prefix="input", output_prefix="output")
 
     def ends(self, event: JsonObject) -> bool:
-        """Whether the answer is in a final state."""
         return event.get("type") in _LAST_EVENTS
 
     def refuses(self, payload: JsonObject) -> bool:
-        """Whether a filter stopped the answer, or a part of it is a refusal."""
         answer = _answer(payload)
         if interface.nested_object(answer, "incomplete_details").get("reason") == "content_filter":
             return True
@@ -42,14 +40,12 @@ class OpenAIResponsesFormat(interface.FormatAdapter):
         )
 
     def error(self, event: JsonObject) -> JsonObject | None:
-        """An `error` event, or the error of a failed answer."""
         if event.get("type") == "error":
             return {"error": interface.nested_object(event, "error") or event}
         failed = interface.nested_object(event, "response", "error")
         return {"error": failed} if failed else None
 
     def request_messages(self, body: JsonObject) -> Iterator[Message]:
-        """The conversation in a request."""
         if body.get("instructions"):
             yield Message(speaker=Role.SYSTEM, text=text(body.get("instructions")))
         request_input = body.get("input")
@@ -58,7 +54,6 @@ class OpenAIResponsesFormat(interface.FormatAdapter):
         yield from filter(None, map(_message, objects(request_input)))
 
     def answer_message(self, body: JsonObject) -> Message:
-        """The model's answer: its output items as one turn."""
         turns = list(filter(None, map(_message, objects(body.get("output")))))
         return Message(
             speaker=Role.AGENT,
@@ -68,7 +63,7 @@ class OpenAIResponsesFormat(interface.FormatAdapter):
         )
 
     def streamed_message(self, events: Iterable[JsonObject]) -> Message:
-        """The model's answer from a stream, which sends every item when it is complete."""
+        # The stream sends every item once more when it is complete.
         done = [event.get("item") for event in events if event.get("type") == _ITEM_DONE]
         return self.answer_message({"output": done})
 
@@ -90,14 +85,11 @@ def _message(item: JsonObject) -> Message | None:
         )
         return Message(speaker=Role.USER, results=(answer,))
     if kind.endswith("_call"):
-        return Message(speaker=Role.AGENT, calls=(_tool_call(item, kind),))
+        arguments = item.get("arguments") or item.get("input") or item.get("action")
+        call = ParsedToolCall(
+            id=text(item.get("call_id")) or text(item.get("id")),
+            name=text(item.get("name")) or kind.removesuffix("_call"),
+            arguments=interface.parse_arguments(arguments),
+        )
+        return Message(speaker=Role.AGENT, calls=(call,))
     return None
-
-
-def _tool_call(item: JsonObject, kind: str) -> ParsedToolCall:
-    arguments = item.get("arguments") or item.get("input") or item.get("action")
-    return ParsedToolCall(
-        id=text(item.get("call_id")) or text(item.get("id")),
-        name=text(item.get("name")) or kind.removesuffix("_call"),
-        arguments=interface.parse_arguments(arguments),
-    )

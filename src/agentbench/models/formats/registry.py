@@ -51,7 +51,6 @@ class ApiRoute:
 
     @property
     def format(self) -> FormatAdapter:
-        """The adapter of its format."""
         return FORMATS[self.api_format]
 
 

@@ -51,7 +51,8 @@ _CONTENT_FIELDS = frozenset(
     {"messages", "input", "contents", "system", "systeminstruction", "instructions"}
 )
 _ADDRESSES = frozenset({"url", "imageurl", "videourl", "audiourl", "fileurl", "fileuri"})
-_DATA = frozenset({"data", "filedata"})  # some servers accept addresses in these
+# Some servers accept addresses in these.
+_DATA = frozenset({"data", "filedata"})
 _ADDRESS = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")
 # The exchange between a model and its tools, which may have any content.
 _FREE_FORM_FIELDS = frozenset({"input", "args", "arguments", "response", "toolcalls"})
@@ -110,15 +111,12 @@ def _provider_side_tools(api_format: ApiFormat, tool: JsonObject) -> Iterator[st
                     yield name
             elif name == "tools":
                 waiting += objects(value)
-            elif name == "type" and not _is_client_side(value, tool):
-                yield str(value)
-
-
-def _is_client_side(kind: object, tool: JsonObject) -> bool:
-    if kind == "shell":
-        environment = tool.get("environment")
-        return isinstance(environment, dict) and environment.get("type") == "local"
-    return isinstance(kind, str) and _CLIENT_SIDE_TOOLS.fullmatch(kind) is not None
+            elif name == "type":
+                environment = tool.get("environment")
+                is_local = isinstance(environment, dict) and environment.get("type") == "local"
+                is_known = isinstance(value, str) and _CLIENT_SIDE_TOOLS.fullmatch(value)
+                if not (is_local if value == "shell" else is_known):
+                    yield str(value)
 
 
 def _addresses(request: JsonObject) -> Iterator[str]:
@@ -131,14 +129,10 @@ def _addresses(request: JsonObject) -> Iterator[str]:
         for name, value in _fields(part) if isinstance(part, dict) else ():
             if not isinstance(value, str):
                 waiting += [value] if name not in _FREE_FORM_FIELDS else []
-            elif _is_address(name, value):
+            elif name in _ADDRESSES:
+                yield from [value] if value and not value.lower().startswith("data:") else []
+            elif name in _DATA and _ADDRESS.match(value) is not None:
                 yield value
-
-
-def _is_address(name: str, value: str) -> bool:
-    if name in _ADDRESSES:
-        return bool(value) and not value.lower().startswith("data:")
-    return name in _DATA and _ADDRESS.match(value) is not None
 
 
 def _fields(fields: JsonObject) -> Iterator[tuple[str, object]]:
@@ -225,12 +219,12 @@ class EndpointApplication:
     finished: Callable[[ModelExchange], object]  # is called with every finished exchange
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         client = ClientRequest(scope, receive, send)
         route = route_of(client.path)
         try:
             if client.path == "/" and client.method in {"GET", "HEAD"}:
-                await client.answer(200, b"")  # a connectivity check
+                # A connectivity check.
+                await client.answer(200, b"")
             elif not client.has_token(self.token):
                 form = route.format if route else likely_format(client.path)
                 await self._refuse(client, form, _NO_TOKEN)
@@ -247,7 +241,8 @@ class EndpointApplication:
         if page is not None:
             await client.answer_json(200, page)
         elif route is not None and client.header("upgrade"):
-            await client.answer(426, b"")  # codex tries a WebSocket first and then uses HTTP
+            # Codex tries a WebSocket first and then uses HTTP.
+            await client.answer(426, b"")
         else:
             refusal = _TELEMETRY if _TELEMETRY_PATH.fullmatch(client.path) else _NO_MODEL_PATH
             request = _request_line(client)

@@ -54,7 +54,6 @@ class ModelExchange:
 
     @property
     def format(self) -> FormatAdapter:
-        """The adapter of its format."""
         return self.route.format
 
     def log_answer(self, data: bytes) -> None:
@@ -133,7 +132,6 @@ class ExchangeLog:
         self._file.write(data)
 
     def close(self) -> None:
-        """End the file."""
         self._file.close()
 
     def _logged(self, exchange: ModelExchange) -> LoggedExchange:
@@ -202,16 +200,13 @@ def read_exchanges(path: Path) -> Iterator[LoggedExchange]:
                 logged = LoggedExchange.model_validate_json(line)
             except ValidationError:
                 continue
-            requests[logged.line] = _full_request(logged, requests.get(logged.same_as or 0, {}))
+            base = requests.get(logged.same_as or 0, {})
+            fields = {key: base[key] for key in logged.same_fields if key in base}
+            name, rest = _turns_of(logged.request)
+            if logged.same_turns and name:
+                fields[name] = [*_turns_of(base)[1][: logged.same_turns], *rest]
+            requests[logged.line] = {**logged.request, **fields}
             yield logged.model_copy(update={"request": requests[logged.line]})
-
-
-def _full_request(logged: LoggedExchange, base: JsonObject) -> JsonObject:
-    fields = {key: base[key] for key in logged.same_fields if key in base}
-    name, rest = _turns_of(logged.request)
-    if logged.same_turns and name:
-        fields[name] = [*_turns_of(base)[1][: logged.same_turns], *rest]
-    return {**logged.request, **fields}
 
 
 def _turns_of(request: JsonObject) -> tuple[str, list[object]]:

@@ -27,14 +27,16 @@ from agentbench.scoring.evidence import Severity
 
 _EVENT_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _MAX_EVENT_END = 4
-_PENDING_LIMIT = 1 << 20  # bytes of an unfinished event; longer ones are forwarded in parts
+# Bytes of an unfinished event; longer ones are forwarded in parts.
+_PENDING_LIMIT = 1 << 20
 _DONE_MARK = "[DONE]"
 RETRY_HEADER = "x-should-retry"
 """The header that the SDKs of OpenAI and Anthropic obey."""
 _NOT_RETRYABLE = frozenset(
     {ModelErrorKind.AUTH, ModelErrorKind.QUOTA, ModelErrorKind.UNKNOWN_MODEL}
 )
-_UNKNOWN_FIELD_STATUSES = frozenset({400, 422})  # statuses for a field that a server does not know
+# Statuses for a field that a server does not know.
+_UNKNOWN_FIELD_STATUSES = frozenset({400, 422})
 _TOO_LONG = "the provider's answer is longer than {} MiB, and was cut off"
 _NO_TOKENS = "the model's answer has no token counts; its tokens are not counted"
 _REFUSED = "the model refused to answer"
@@ -64,7 +66,6 @@ class EventSplitter:
             yield self.rest()
 
     def rest(self) -> bytes:
-        """The unfinished event."""
         rest = bytes(self._pending)
         self._pending.clear()
         return rest
@@ -135,7 +136,8 @@ async def forward(
         await asyncio.wait({carrying, leaving})
         state.estimate_tokens()
     if not carrying.cancelled():
-        carrying.result()  # raises if our own code failed
+        # Raises if our own code failed.
+        carrying.result()
 
 
 async def repeat_failed_request(by: ForwardingContext) -> None:
@@ -175,7 +177,8 @@ async def repeat_failed_request(by: ForwardingContext) -> None:
     except UpstreamError:
         return
     except TimeoutError:
-        pass  # an answer that has begun is one
+        # An answer that has begun is one.
+        pass
     if has_answer and watch.failure is None:
         by.ledger.answered()
         by.ledger.add_finding("gateway-repeated", Severity.INFO, call.model, _REPEATED)
@@ -249,7 +252,8 @@ class _ForwardedAnswer:
         known = self.exchange.tokens
         if not (self.is_stream and self.is_stopped and self.exchange.answer):
             return
-        self.is_stopped = False  # it is counted once
+        # It is counted once.
+        self.is_stopped = False
         if self.ended and known is not None:
             return
         known = known or TokenCounts()
@@ -374,7 +378,8 @@ class _ForwardedAnswer:
         if self.exchange.failure is None:
             self._fail(failure)
         if self.client.answer_started:
-            self.estimate_tokens()  # before the client sees the end, and may ask for the costs
+            # Before the client sees the end, and may ask for the costs.
+            self.estimate_tokens()
             self.client.cut()
             return
         status = _TIMED_OUT if failure.kind is ModelErrorKind.TIMEOUT else _BAD_GATEWAY

@@ -35,7 +35,8 @@ from agentbench.sandbox.relay import LoopThread
 
 _TOKEN_BYTES = 32
 _SOCKET = "gateway.sock"
-_PATH_LIMIT = 60  # characters of the folder's path; a socket's path may have 107
+# Characters of the folder's path; a socket's path may have 107.
+_PATH_LIMIT = 60
 
 
 class Gateway:
@@ -60,7 +61,11 @@ class Gateway:
         self._access = access
         self._bounds = bounds
         self._keep = ExitStack()
-        self._folder = self._keep.enter_context(_short_folder())
+        base = Path(tempfile.gettempdir())
+        short = base if len(str(base)) < _PATH_LIMIT else Path("/tmp")
+        self._folder = self._keep.enter_context(files.owned_folder("agentbench-", short))
+        # Other users may pass through it, but not list it.
+        self._folder.chmod(0o711)
         self._numbers = count(1)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="agentbench-llm-log")
         self._secrets: frozenset[str] = access.keys if access else frozenset()
@@ -164,16 +169,6 @@ class Gateway:
 
 
 @contextmanager
-def _short_folder() -> Iterator[Path]:
-    """A folder that other users may pass through, but not list."""
-    base = Path(tempfile.gettempdir())
-    short = base if len(str(base)) < _PATH_LIMIT else Path("/tmp")
-    with files.owned_folder("agentbench-", short) as folder:
-        folder.chmod(0o711)
-        yield folder
-
-
-@contextmanager
 def run_gateway(
     endpoints: providers.ProviderAccess | None,
     *,
@@ -228,7 +223,6 @@ def _recorded_upstream(
     faults: list[OSError] = []
 
     def write(make: Callable[[], RecordedAnswer]) -> None:
-        """Write a recorded answer."""
         try:
             file.add(make())
         except OSError as fault:

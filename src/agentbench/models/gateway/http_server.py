@@ -104,7 +104,8 @@ class _HttpConnection(H11Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Accept the connection unless there are too many."""
-        assert isinstance(transport, asyncio.Transport)  # all sockets here are stream sockets
+        # All sockets here are stream sockets.
+        assert isinstance(transport, asyncio.Transport)
         super().connection_made(transport)
         if len(self.connections) > MAX_CONNECTIONS:
             transport.abort()

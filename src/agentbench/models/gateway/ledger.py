@@ -48,7 +48,6 @@ class Ledger:
             return spent
 
     def count_request(self) -> None:
-        """Count a request to the model."""
         with self._lock:
             self._requests += 1
 

@@ -151,27 +151,25 @@ def _own_server_access(
     base = base_url or environ.get(_OWN_SERVER.base_variable)
     if not model or not base:
         known = ", ".join(_PROVIDERS)
+        provider, slash, name = model.partition("/")
+        wrong = f"unknown provider {provider!r}" if slash else "the provider is missing"
+        if not provider:
+            wrong = "the name is missing"
+        elif provider in _PROVIDERS and not name:
+            wrong = f"the name of the model is missing after {provider}/"
         raise UsageError(
-            f"--model {model}: {_what_is_wrong(model)}; expected PROVIDER/NAME, as in "
+            f"--model {model}: {wrong}; expected PROVIDER/NAME, as in "
             f"openai/gpt-5, with one of the providers {known}; for a server of your own, "
             "add --base-url or set OPENAI_BASE_URL, as in http://localhost:8000/v1"
         )
     return _provider_access(_OWN_SERVER, base, environ.get(_OWN_SERVER.key))
 
 
-def _what_is_wrong(model: str) -> str:
-    provider, slash, name = model.partition("/")
-    if not provider:
-        return "the name is missing"
-    if provider in _PROVIDERS and not name:
-        return f"the name of the model is missing after {provider}/"
-    return f"unknown provider {provider!r}" if slash else "the provider is missing"
-
-
 def _provider_access(provider: _Provider, base: str, key: str | None) -> ProviderAccess:
     root = _checked_base_url(base).rstrip("/")
     if not provider.base.endswith("/v1") and provider.base:
-        root = root.removesuffix("/v1")  # the paths include it
+        # The paths include it.
+        root = root.removesuffix("/v1")
     elif not urlsplit(root).path:
         root += "/v1"
     ends = {

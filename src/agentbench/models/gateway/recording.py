@@ -9,18 +9,17 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from threading import Lock
 
 from pydantic import Field, ValidationError
 
 from agentbench.core.display_text import Redactor
-from agentbench.core.schema import JsonObject, Schema
+from agentbench.core.schema import Schema
 from agentbench.errors import InputError, StorageError
 from agentbench.models.gateway.upstream import (
     Headers,
@@ -63,17 +62,14 @@ def request_digest(call: ProviderRequest) -> RequestDigest:
     written = _VOLATILE.sub("~", json.dumps(fields, sort_keys=True, ensure_ascii=False))
     route = call.route
     where = f"{route.api_format.value} {route.counts_only} {route.action} {call.model} "
-    return RequestDigest(words=_hash(where + written), outline=_hash(where + _outline(fields)))
-
-
-def _outline(request: JsonObject) -> str:
-    """The structure: lengths of lists, and all values that are not text."""
+    # The structure: lengths of lists, and all values that are not text
     shape = {
         key: len(value) if isinstance(value, list) else value
-        for key, value in request.items()
+        for key, value in fields.items()
         if not isinstance(value, str | dict)
     }
-    return json.dumps(shape, sort_keys=True)
+    outline = json.dumps(shape, sort_keys=True)
+    return RequestDigest(words=_hash(where + written), outline=_hash(where + outline))
 
 
 def _hash(text: str) -> str:
@@ -173,7 +169,6 @@ class RecordingFile:
         self._file.write(line.model_dump_json().encode() + b"\n")
 
     def close(self) -> None:
-        """End the file."""
         self._file.close()
 
 
@@ -203,51 +198,46 @@ class RecordingUpstream:
 
     @asynccontextmanager
     async def send(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
-        """Send a request to the other upstream."""
         draft = _AnswerSoFar()
+
+        async def recorded_chunks(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+            async for chunk in chunks:
+                draft.chunks.append(chunk)
+                yield chunk
+            draft.whole = True
+
+        def recorded() -> RecordedAnswer:
+            digest = request_digest(call)
+            if not draft.whole and draft.failure is None:
+                draft.failure, draft.message = ModelErrorKind.CUT_STREAM, _DISCONNECT_MESSAGE
+            data = [self._keys.data(chunk) for chunk in draft.chunks]
+            try:
+                in_base64, chunks = False, tuple(chunk.decode() for chunk in data)
+            except UnicodeDecodeError:
+                in_base64 = True
+                chunks = tuple(base64.b64encode(chunk).decode() for chunk in data)
+            return RecordedAnswer(
+                lane=call.lane,
+                words=digest.words,
+                outline=digest.outline,
+                wire=call.route.api_format,
+                status=draft.status,
+                headers=tuple((name, self._keys.text(value)) for name, value in draft.headers),
+                chunks=chunks,
+                in_base64=in_base64,
+                failure=draft.failure,
+                message=self._keys.text(draft.message),
+            )
+
         try:
             async with self._inner.send(call) as answer:
                 draft.status, draft.headers = answer.status, answer.headers
-                yield replace(answer, chunks=_recorded_chunks(answer.chunks, draft))
+                yield replace(answer, chunks=recorded_chunks(answer.chunks))
         except UpstreamError as fault:
             draft.failure, draft.message = fault.failure.kind, fault.failure.message
             raise
         finally:
-            self._add(partial(self._recorded, call, draft))
-
-    def _recorded(self, call: ProviderRequest, draft: _AnswerSoFar) -> RecordedAnswer:
-        digest = request_digest(call)
-        if not draft.whole and draft.failure is None:
-            draft.failure, draft.message = ModelErrorKind.CUT_STREAM, _DISCONNECT_MESSAGE
-        in_base64, chunks = _encode_chunks([self._keys.data(chunk) for chunk in draft.chunks])
-        return RecordedAnswer(
-            lane=call.lane,
-            words=digest.words,
-            outline=digest.outline,
-            wire=call.route.api_format,
-            status=draft.status,
-            headers=tuple((name, self._keys.text(value)) for name, value in draft.headers),
-            chunks=chunks,
-            in_base64=in_base64,
-            failure=draft.failure,
-            message=self._keys.text(draft.message),
-        )
-
-
-async def _recorded_chunks(
-    chunks: AsyncIterator[bytes], draft: _AnswerSoFar
-) -> AsyncIterator[bytes]:
-    async for chunk in chunks:
-        draft.chunks.append(chunk)
-        yield chunk
-    draft.whole = True
-
-
-def _encode_chunks(chunks: Sequence[bytes]) -> tuple[bool, tuple[str, ...]]:
-    try:
-        return False, tuple(chunk.decode() for chunk in chunks)
-    except UnicodeDecodeError:
-        return True, tuple(base64.b64encode(chunk).decode() for chunk in chunks)
+            self._add(recorded)
 
 
 class ReplayedUpstream:
@@ -266,18 +256,6 @@ class ReplayedUpstream:
 
     @asynccontextmanager
     async def send(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
-        """Find the recorded answer."""
-        found = self._take(call)
-        if found is None:
-            lane = f" for {call.lane}" if call.lane else ""
-            message = f"not in the recording: a request of {call.model}{lane} that was not made"
-            raise UpstreamError(ModelErrorKind.CONNECTION, message)
-        if found.status is None:
-            raise _recorded_failure(found)
-        chunks = _replayed_chunks(found)
-        yield ProviderResponse(status=found.status, headers=found.headers, chunks=chunks)
-
-    def _take(self, call: ProviderRequest) -> RecordedAnswer | None:
         digest = request_digest(call)
         fits: tuple[Callable[[RecordedAnswer], bool], ...] = (
             lambda each: each.words == digest.words,
@@ -286,18 +264,24 @@ class ReplayedUpstream:
         )
         with self._lock:
             remaining = self._remaining[call.lane]
-            for fit in fits:
-                for at, answer in enumerate(remaining):
-                    if fit(answer):
-                        return remaining.pop(at)
-        return None
+            fitting = (each for fit in fits for each in remaining if fit(each))
+            found = next(fitting, None)
+            if found is not None:
+                remaining.remove(found)
+        if found is None:
+            lane = f" for {call.lane}" if call.lane else ""
+            message = f"not in the recording: a request of {call.model}{lane} that was not made"
+            raise UpstreamError(ModelErrorKind.CONNECTION, message)
+        if found.status is None:
+            raise _recorded_failure(found)
 
+        async def replayed_chunks() -> AsyncIterator[bytes]:
+            for chunk in found.data():
+                yield chunk
+            if found.failure is not None:
+                raise _recorded_failure(found)
 
-async def _replayed_chunks(recorded: RecordedAnswer) -> AsyncIterator[bytes]:
-    for chunk in recorded.data():
-        yield chunk
-    if recorded.failure is not None:
-        raise _recorded_failure(recorded)
+        yield ProviderResponse(status=found.status, headers=found.headers, chunks=replayed_chunks())
 
 
 def _recorded_failure(recorded: RecordedAnswer) -> UpstreamError:

@@ -16,7 +16,7 @@ from agentbench.core.schema import JsonObject
 from agentbench.core.untrusted_json import json_object
 from agentbench.errors import UnavailableError, UsageError
 from agentbench.models.formats.registry import ApiRoute
-from agentbench.models.gateway.providers import ProviderAccess, ProviderUrl
+from agentbench.models.gateway.providers import ProviderAccess
 from agentbench.models.interface import ApiFormat, ModelErrorKind, ModelFailure
 from agentbench.models.provider_errors import failure_of_response
 
@@ -128,14 +128,35 @@ class LiveUpstream:
 
     @asynccontextmanager
     async def send(self, call: ProviderRequest) -> AsyncIterator[ProviderResponse]:
-        """Send a request with the real key."""
         endpoint = self._endpoints.by_format[call.route.api_format]
-        url, headers = _url(endpoint, call), _headers(endpoint, call)
+        url = endpoint.url
+        if call.route.api_format is ApiFormat.GEMINI_GENERATE:
+            url = f"{url}/{call.route.model}:{call.route.action}"
+        elif call.route.counts_only:
+            url = f"{url}/count_tokens"
+        # A client must not choose another account or project than the run's own.
+        pairs = parse_qsl(call.query, keep_blank_values=True)
+        query = [pair for pair in pairs if not _CHOOSES_ACCOUNT.search(pair[0].replace("_", "-"))]
+        url = f"{url}?{urlencode(query)}" if query else url
+        headers = [
+            (name, value)
+            for name, value in _filtered_headers(call.headers, _DROPPED_FROM_REQUESTS)
+            if not _CHOOSES_ACCOUNT.search(name.replace("_", "-"))
+        ]
+        for name in endpoint.key_headers if endpoint.key is not None else ():
+            bearer = "Bearer " if name == "authorization" else ""
+            headers.append((name, f"{bearer}{endpoint.key}"))
+        headers.append(("accept-encoding", "identity"))
         request = self._client.build_request("POST", url, headers=headers, content=call.body)
         try:
             response = await self._client.send(request, stream=True)
         except httpx2.TransportError as fault:
-            raise _connection_error(fault) from fault
+            is_timeout = isinstance(fault, httpx2.TimeoutException)
+            if is_timeout and not isinstance(fault, httpx2.ConnectTimeout):
+                message = "the provider did not answer in time"
+                raise UpstreamError(ModelErrorKind.TIMEOUT, message) from fault
+            message = f"the provider cannot be reached: {_error_text(fault)}"
+            raise UpstreamError(ModelErrorKind.CONNECTION, message) from fault
         try:
             headers = _filtered_headers(response.headers.multi_items(), _DROPPED_FROM_RESPONSES)
             chunks = _response_chunks(response)
@@ -154,30 +175,6 @@ def provider_http_client(bounds: AnswerLimits) -> httpx2.AsyncClient:
             keepalive_expiry=_IDLE_SECONDS,
         ),
     )
-
-
-def _url(endpoint: ProviderUrl, call: ProviderRequest) -> str:
-    url = endpoint.url
-    if call.route.api_format is ApiFormat.GEMINI_GENERATE:
-        url = f"{url}/{call.route.model}:{call.route.action}"
-    elif call.route.counts_only:
-        url = f"{url}/count_tokens"
-    pairs = parse_qsl(call.query, keep_blank_values=True)
-    query = [pair for pair in pairs if not _CHOOSES_ACCOUNT.search(pair[0].replace("_", "-"))]
-    return f"{url}?{urlencode(query)}" if query else url
-
-
-def _headers(endpoint: ProviderUrl, call: ProviderRequest) -> list[tuple[str, str]]:
-    headers = [
-        (name, value)
-        for name, value in _filtered_headers(call.headers, _DROPPED_FROM_REQUESTS)
-        if not _CHOOSES_ACCOUNT.search(name.replace("_", "-"))
-    ]
-    if endpoint.key is not None:
-        for name in endpoint.key_headers:
-            bearer = "Bearer " if name == "authorization" else ""
-            headers.append((name, bearer + endpoint.key))
-    return [*headers, ("accept-encoding", "identity")]
 
 
 def _filtered_headers(headers: Headers, left_out: frozenset[str]) -> list[tuple[str, str]]:
@@ -204,13 +201,6 @@ async def _response_chunks(response: httpx2.Response) -> AsyncIterator[bytes]:
     except (httpx2.TransportError, httpx2.DecodingError) as fault:
         message = f"the provider's answer was cut off: {_error_text(fault)}"
         raise UpstreamError(ModelErrorKind.CUT_STREAM, message) from fault
-
-
-def _connection_error(fault: httpx2.TransportError) -> UpstreamError:
-    if isinstance(fault, httpx2.TimeoutException) and not isinstance(fault, httpx2.ConnectTimeout):
-        return UpstreamError(ModelErrorKind.TIMEOUT, "the provider did not answer in time")
-    message = f"the provider cannot be reached: {_error_text(fault)}"
-    return UpstreamError(ModelErrorKind.CONNECTION, message)
 
 
 def _error_text(fault: Exception) -> str:
@@ -288,7 +278,8 @@ async def _send_probe(
             if answer.status >= 300:
                 return failure_of_response(answer.status, body)
             if json_object(body.decode("utf-8", "replace")) is not None:
-                return None  # a server that does not stream
+                # A server that does not stream.
+                return None
             start = " ".join(body[:80].decode("utf-8", "replace").split())
             message = f"expected JSON, found {start!r}"
             return ModelFailure(kind=ModelErrorKind.SERVER_ERROR, message=message)

@@ -2,7 +2,6 @@
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -42,11 +41,12 @@ class FoundTests:
 
         A file with a name that pytest does not collect is always given by itself.
         """
-        found = {
-            name: _root_of(PurePosixPath(name)) if is_collected_by_default(name) else name
-            for name in self.files
-        }
-        roots = dict.fromkeys(found.values())
+        roots: dict[str, None] = {}
+        for name in self.files:
+            parts = PurePosixPath(name).parts
+            outermost = [at for at, part in enumerate(parts[:-1], 1) if part in _TEST_FOLDERS][:1]
+            folder = [PurePosixPath(*parts[:at]).as_posix() for at in outermost]
+            roots[folder[0] if folder and is_collected_by_default(name) else name] = None
         return tuple(
             root
             for root in roots
@@ -63,18 +63,20 @@ def find_tests(tree: Path) -> FoundTests:
     found = FoundTests()
     files = []
     for name in names:
-        if not is_collected_by_default(name) and not _is_in_test_folder(PurePosixPath(name)):
+        path = PurePosixPath(name)
+        is_helper = path.name in _TEST_FILE_NAMES or not _TEST_FOLDERS.isdisjoint(path.parts[:-1])
+        if not is_collected_by_default(name) and not is_helper:
             continue
         text = read_project_file(tree, name) or ""
         # pytest also finds tests in other files that it is given by name.
-        is_collected_by_name = PurePosixPath(name).name != "conftest.py" and has_tests(
-            text.encode()
-        )
+        is_collected_by_name = path.name != "conftest.py" and has_tests(text.encode())
         if is_collected_by_default(name) or is_collected_by_name:
             files.append(name)
         if len(files) <= _MOST_READ:
             found = found.with_(_tests_in(parse_python(text)))
-    foreign = found.imports - _own_modules(names) - sys.stdlib_module_names
+    # An import may mean a file of the tree, or a folder with Python files.
+    own = {part for name in names for part in PurePosixPath(name).with_suffix("").parts}
+    foreign = found.imports - own - sys.stdlib_module_names
     return replace(found, files=tuple(files), imports=foreign)
 
 
@@ -82,23 +84,6 @@ def is_collected_by_default(name: str) -> bool:
     """Whether pytest collects a file with this path by default."""
     last = PurePosixPath(name).name
     return last.endswith(".py") and (last.startswith("test_") or last.endswith("_test.py"))
-
-
-def _is_in_test_folder(path: PurePosixPath) -> bool:
-    return path.name in _TEST_FILE_NAMES or not _TEST_FOLDERS.isdisjoint(path.parts[:-1])
-
-
-def _own_modules(names: Iterable[str]) -> set[str]:
-    """The names that an import may mean: files and folders of Python files."""
-    own = {PurePosixPath(name).stem for name in names}
-    return own | {part for name in names for part in PurePosixPath(name).parts[:-1]}
-
-
-def _root_of(path: PurePosixPath) -> str:
-    for at, part in enumerate(path.parts[:-1]):
-        if part in _TEST_FOLDERS:
-            return PurePosixPath(*path.parts[: at + 1]).as_posix()
-    return path.as_posix()
 
 
 def _tests_in(module: ast.Module) -> FoundTests:
@@ -111,8 +96,14 @@ def _tests_in(module: ast.Module) -> FoundTests:
         if any("fixture" in ast.dump(each) for each in node.decorator_list)
     ]
     tests = [node for node in functions if node.name.startswith("test")]
+    imports: set[str] = set()
+    for node in module.body:
+        if isinstance(node, ast.Import):
+            imports.update(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            imports.add(node.module.partition(".")[0])
     return FoundTests(
-        imports=frozenset(_imported(module.body)),
+        imports=frozenset(imports),
         arguments=frozenset(arg.arg for node in (*tests, *fixtures) for arg in node.args.args),
         fixtures=frozenset(node.name for node in fixtures),
         marks=frozenset(
@@ -123,11 +114,3 @@ def _tests_in(module: ast.Module) -> FoundTests:
             and node.value.attr == "mark"
         ),
     )
-
-
-def _imported(body: Iterable[ast.stmt]) -> Iterator[str]:
-    for node in body:
-        if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            yield node.module.partition(".")[0]

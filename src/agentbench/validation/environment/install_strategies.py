@@ -156,6 +156,8 @@ def setup_commands(what: InstallStrategy, *, on: date | None = None) -> tuple[st
     words = shlex.join([*project, *files, *dict.fromkeys(what.requirements)])
     if on is None:
         return (f"{_PIP} {words}",) if words else ()
+    # A repository of 2021 cannot be tested with the pytest of 2026, which its plug-ins do not
+    # support. For 31 December 2021 this installs pytest 6.2.5.
     until = f"--uploaded-prior-to={on + timedelta(days=1)}T00:00:00Z"
     return (
         f"{_PIP} --upgrade 'pip>={DATED_PIP}'",
@@ -199,66 +201,50 @@ def install_strategies(
     tree: Path, declared: ProjectDeclaration, settings: PytestSettings, found: FoundTests
 ) -> tuple[InstallStrategy, ...]:
     """The strategies with each of the project's requirement groups, and finally with none."""
+    # Distributions that the tests use, with the reasons; the first reason for one counts.
+    used: dict[str, str] = {}
+    for module in sorted(found.imports & DISTRIBUTION_OF_MODULE.keys()):
+        used.setdefault(DISTRIBUTION_OF_MODULE[module], f"its tests import `{module}`")
+    for fixture in sorted((found.arguments - found.fixtures) & PLUGINS_BY_FIXTURE.keys()):
+        used.setdefault(PLUGINS_BY_FIXTURE[fixture], f"its tests use the fixture `{fixture}`")
+    for mark in sorted(found.marks & PLUGINS_BY_MARK.keys()):
+        used.setdefault(PLUGINS_BY_MARK[mark], f"its tests have the mark `{mark}`")
+    for setting in sorted(settings.names & PLUGINS_BY_SETTING.keys()):
+        used.setdefault(PLUGINS_BY_SETTING[setting], f"{settings.where} sets `{setting}`")
+    for plugin in named_requirements(settings.plugins):
+        used.setdefault(plugin, f"{settings.where} requires it")
+    unknown_modules = sorted(found.imports - _BROUGHT_BY_PYTEST - DISTRIBUTION_OF_MODULE.keys())
+
     bundles = sorted(declared.bundles, key=lambda bundle: bundle.purpose)[:_MAX_BUNDLES]
     strategies: list[InstallStrategy] = []
     for bundle in (*bundles, _NO_BUNDLE):
-        known, guessed = _missing_distributions(declared, bundle, settings, found)
-        strategies.append(_strategy(tree, declared, bundle, known))
-        if guessed:
-            strategies.append(_strategy(tree, declared, bundle, {**known, **guessed}))
+        brought = {
+            distribution_of(text)
+            for text in (*declared.requirements, *bundle.requirements, *bundle.known_requirements)
+        }
+        lacking = {name: why for name, why in used.items() if distribution_of(name) not in brought}
+        guessed = {
+            module: "a guess by the name of a module that its tests import"
+            for module in unknown_modules
+            if canonicalize_name(module) not in brought
+        }
+        files = bundle.files
+        reasons = [bundle.where] if bundle.where else []
+        if not declared.installable and read_project_file(tree, "requirements.txt") is not None:
+            files = tuple(dict.fromkeys(("requirements.txt", *files)))
+            why = "requirements.txt, since no file declares how the project is installed"
+            reasons.insert(0, why)
+        # A guess may name something else, or nothing, so it comes after what is known.
+        for missing in (lacking, {**lacking, **guessed}):
+            strategy = InstallStrategy(
+                project=declared.installable,
+                extras=bundle.extras,
+                files=files,
+                requirements=(*bundle.requirements, *missing),
+                reasons=(*reasons, *(f"`{name}`: {why}" for name, why in missing.items())),
+            )
+            strategies.append(strategy)
     return tuple(dict.fromkeys(strategies))
-
-
-def _strategy(
-    tree: Path, declared: ProjectDeclaration, bundle: RequirementGroup, lacking: dict[str, str]
-) -> InstallStrategy:
-    files = bundle.files
-    reasons = [bundle.where] if bundle.where else []
-    if not declared.installable and read_project_file(tree, "requirements.txt") is not None:
-        files = tuple(dict.fromkeys(("requirements.txt", *files)))
-        reasons.insert(0, "requirements.txt, since no file declares how the project is installed")
-    return InstallStrategy(
-        project=declared.installable,
-        extras=bundle.extras,
-        files=files,
-        requirements=(*bundle.requirements, *lacking),
-        reasons=(*reasons, *(f"`{name}`: {why}" for name, why in lacking.items())),
-    )
-
-
-def _missing_distributions(
-    declared: ProjectDeclaration,
-    bundle: RequirementGroup,
-    settings: PytestSettings,
-    found: FoundTests,
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Missing distributions that the tests use: known ones, then guesses by name."""
-    brought = {
-        distribution_of(text)
-        for text in (*declared.requirements, *bundle.requirements, *bundle.known_requirements)
-    }
-    known: dict[str, str] = {}
-    guessed: dict[str, str] = {}
-    for name, why in _used_distributions(settings, found):
-        if distribution_of(name) not in brought:
-            known.setdefault(name, why)
-    for module in sorted(found.imports - _BROUGHT_BY_PYTEST - DISTRIBUTION_OF_MODULE.keys()):
-        if canonicalize_name(module) not in brought:
-            guessed[module] = "a guess by the name of a module that its tests import"
-    return known, guessed
-
-
-def _used_distributions(settings: PytestSettings, found: FoundTests) -> Iterator[tuple[str, str]]:
-    for module in sorted(found.imports & DISTRIBUTION_OF_MODULE.keys()):
-        yield DISTRIBUTION_OF_MODULE[module], f"its tests import `{module}`"
-    for fixture in sorted((found.arguments - found.fixtures) & PLUGINS_BY_FIXTURE.keys()):
-        yield PLUGINS_BY_FIXTURE[fixture], f"its tests use the fixture `{fixture}`"
-    for mark in sorted(found.marks & PLUGINS_BY_MARK.keys()):
-        yield PLUGINS_BY_MARK[mark], f"its tests have the mark `{mark}`"
-    for setting in sorted(settings.names & PLUGINS_BY_SETTING.keys()):
-        yield PLUGINS_BY_SETTING[setting], f"{settings.where} sets `{setting}`"
-    for plugin in named_requirements(settings.plugins):
-        yield plugin, f"{settings.where} requires it"
 
 
 def requirement_bundles(tree: Path) -> Iterator[RequirementGroup]:
@@ -266,7 +252,8 @@ def requirement_bundles(tree: Path) -> Iterator[RequirementGroup]:
     found = dict.fromkeys(path for pattern in _PATTERNS for path in sorted(tree.glob(pattern)))
     for path in found:
         name = path.relative_to(tree).as_posix()
-        purpose = _purpose(PurePosixPath(name))
+        words = re.split(r"[-_./ ]+", PurePosixPath(name).with_suffix("").as_posix().lower())
+        purpose = min(filter(None, map(purpose_of, words)), default=None)
         if purpose is not None and read_project_file(tree, name) is not None:
             requirements = tuple(requirements_in(tree, name))
             yield RequirementGroup(
@@ -283,11 +270,6 @@ def requirements_in(tree: Path, name: str, depth: int = 0) -> Iterator[str]:
         elif depth < _MAX_DEPTH:
             beside = PurePosixPath(name).parent / included.group(1).strip()
             yield from requirements_in(tree, beside.as_posix(), depth + 1)
-
-
-def _purpose(path: PurePosixPath) -> RequirementPurpose | None:
-    words = re.split(r"[-_./ ]+", path.with_suffix("").as_posix().lower())
-    return min(filter(None, map(purpose_of, words)), default=None)
 
 
 def tox_bundles(parser: ConfigParser, tree: Path) -> Iterator[RequirementGroup]:
@@ -312,7 +294,15 @@ def nox_bundles(text: str | None, tree: Path) -> Iterator[RequirementGroup]:
     """The requirements in the test sessions of a `noxfile.py`, which is never run."""
     for node in ast.walk(parse_python(text)):
         if isinstance(node, ast.FunctionDef) and "test" in node.name:
-            lines = list(_as_lines(_install_calls(node)))
+            lines: list[str] = []
+            for call in ast.walk(node):
+                if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "install":
+                    values = [each.value for each in call.args if isinstance(each, ast.Constant)]
+                    words = iter([value for value in values if isinstance(value, str)])
+                    # As in a file of requirements: `-r` and its file are one line.
+                    for word in words:
+                        is_file = word in {"-r", "--requirement"}
+                        lines.append(f"-r {next(words, '')}" if is_file else word)
             extras = [
                 name.strip()
                 for line in lines
@@ -326,10 +316,9 @@ def _bundle(
     where: str, lines: Iterable[str], extras: Iterable[str], tree: Path
 ) -> Iterator[RequirementGroup]:
     lines, own = list(lines), tuple(filter(None, extras))
-    named = (match.group(1) for line in lines if (match := _REQUIREMENT_FILE.match(line)))
-    files = tuple(
-        name for name in named if _is_inside(name) and read_project_file(tree, name) is not None
-    )
+    named = [match.group(1) for line in lines if (match := _REQUIREMENT_FILE.match(line))]
+    inside = [name for name in named if not name.startswith("/") and ".." not in name.split("/")]
+    files = tuple(name for name in inside if read_project_file(tree, name) is not None)
     known = tuple(each for name in files for each in requirements_in(tree, name))
     listed = named_requirements(lines)
     if own or files or listed:
@@ -341,23 +330,3 @@ def _bundle(
             requirements=listed,
             known_requirements=known,
         )
-
-
-def _install_calls(function: ast.FunctionDef) -> Iterator[list[str]]:
-    for node in ast.walk(function):
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "install":
-            constants = (each for each in node.args if isinstance(each, ast.Constant))
-            yield [each.value for each in constants if isinstance(each.value, str)]
-
-
-def _as_lines(calls: Iterable[list[str]]) -> Iterator[str]:
-    """Arguments in the form of a requirement file, with `-r` and its file together."""
-    for arguments in calls:
-        words = iter(arguments)
-        for word in words:
-            yield f"-r {next(words, '')}" if word in {"-r", "--requirement"} else word
-
-
-def _is_inside(name: str) -> bool:
-    path = PurePosixPath(name)
-    return not path.is_absolute() and ".." not in path.parts

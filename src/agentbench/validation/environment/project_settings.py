@@ -2,12 +2,11 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from agentbench.tasks.project_declaration import (
@@ -66,20 +65,21 @@ def choose_python(
     pinned = (read_project_file(tree, ".python-version") or "").strip()
     if match := re.match(r"(?:cpython-)?(3\.\d+)", pinned):
         return RequestedPython(version=match.group(1), why=".python-version")
-    specifiers = valid_specifiers(declared.requires_python)
-    classified = _newest(v for v in declared.pythons if _admitted(v, specifiers))
+    specifiers = list(valid_specifiers(declared.requires_python))
+
+    def admitted(version: str) -> bool:
+        return all(specifier.contains(f"{version}.99") for specifier in specifiers)
+
+    classified = _newest(filter(admitted, declared.pythons))
     if classified is not None:
         return RequestedPython(version=classified, why="the newest that its classifiers name")
     known = [v for v, released in _RELEASE_DATES.items() if on is None or released <= on]
-    admitted = _newest(v for v in known if _admitted(v, specifiers))
-    if admitted is None or (on is None and admitted == _newest(_RELEASE_DATES)):
+    newest = _newest(filter(admitted, known))
+    # Without a day, the newest of all is the default image's business.
+    if newest is None or (on is None and newest == _newest(_RELEASE_DATES)):
         return None
     why = "the newest that Requires-Python admits" if on is None else f"the newest on {on}"
-    return RequestedPython(version=admitted, why=why)
-
-
-def _admitted(version: str, specifiers: Iterable[SpecifierSet]) -> bool:
-    return all(specifier.contains(f"{version}.99") for specifier in specifiers)
+    return RequestedPython(version=newest, why=why)
 
 
 def _newest(versions: Iterable[str]) -> str | None:
@@ -120,28 +120,27 @@ def judged_command(settings: PytestSettings) -> str:
         words = shlex.split(settings.added_options)
     except ValueError:
         return PLAIN_COMMAND
-    options = list(_requested_options(words))
+    options: list[str] = []
+    takes_next = False
+    for word in words:
+        is_value = takes_next and not word.startswith("-")
+        takes_next = False
+        if is_value:
+            continue
+        if word.startswith(_UNWANTED_OPTIONS) or word[:2] in _UNWANTED_SHORT_OPTIONS:
+            takes_next = word in _TAKES_NEXT
+        else:
+            options.append(word)
     if options == words:
         return PLAIN_COMMAND
+    # Only what the configuration file adds is replaced; coverage, -x, -n and linters would spoil
+    # a judged run.
     command = f"{PLAIN_COMMAND} -o {shlex.quote(f'addopts={shlex.join(options)}')}"
     try:
         parse_test_command(command)
     except ValueError:
         return PLAIN_COMMAND
     return command
-
-
-def _requested_options(words: list[str]) -> Iterator[str]:
-    takes = False
-    for word in words:
-        if takes:
-            takes = False
-            if not word.startswith("-"):
-                continue
-        if word.startswith(_UNWANTED_OPTIONS) or word[:2] in _UNWANTED_SHORT_OPTIONS:
-            takes = word in _TAKES_NEXT
-            continue
-        yield word
 
 
 def _section(tree: Path, name: str, section: str) -> TomlTable:
@@ -154,14 +153,14 @@ def _section(tree: Path, name: str, section: str) -> TomlTable:
 
 def _settings(name: str, found: TomlTable) -> PytestSettings:
     options = found.get("addopts")
+    paths, plugins = (
+        tuple(value.split()) if isinstance(value, str) else strings_in(value)
+        for value in (found.get("testpaths"), found.get("required_plugins"))
+    )
     return PytestSettings(
         where=name,
-        test_paths=_split(found.get("testpaths")),
+        test_paths=paths,
         added_options=options if isinstance(options, str) else shlex.join(strings_in(options)),
         names=frozenset(found),
-        plugins=_split(found.get("required_plugins")),
+        plugins=plugins,
     )
-
-
-def _split(value: object) -> tuple[str, ...]:
-    return tuple(value.split()) if isinstance(value, str) else strings_in(value)

@@ -1,6 +1,5 @@
 """Proposals for running a source tree's tests, read from files that are never run here."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path, PurePosixPath
@@ -8,12 +7,10 @@ from pathlib import Path, PurePosixPath
 from agentbench.sandbox.python_stacks import base_image_name
 from agentbench.tasks.project_declaration import read_project_file
 from agentbench.tasks.project_files import parse_ini
-from agentbench.tasks.project_versions import RequestedPython
 from agentbench.tasks.task import TaskSetup
 from agentbench.tasks.task_file import EnvironmentTable, PytestTable
 from agentbench.validation.environment import install_strategies, project_settings
 from agentbench.validation.environment.found_tests import FoundTests, find_tests
-from agentbench.validation.environment.install_strategies import InstallStrategy
 
 _MAX_PROPOSALS = 12
 _MAX_DATED = 2
@@ -51,39 +48,32 @@ def propose(
         found = found.with_(find_tests(tests_of))
     strategies = install_strategies.install_strategies(tree, declared, settings, found)
     tests, why_tests = _tests(tree, settings, found)
-    env, why_env = _environment(tree)
-    requested = project_settings.choose_python(tree, declared, on)
-    proposals = [
-        Proposal(
-            environment=EnvironmentTable(
-                image=None if python is None else base_image_name(python.version), env=env
-            ),
-            setup=TaskSetup(commands=install_strategies.setup_commands(strategy, on=day)),
-            tests=tests,
-            reasons=(*_install_reasons(python, day, strategy), *why_tests, *why_env),
-        )
-        for python, day, strategy in _combinations(requested, on, strategies)
-    ]
+    release_env = install_strategies.version_variables(tree)
+    tox_env = install_strategies.tox_environment(parse_ini(read_project_file(tree, "tox.ini")))
+    why_env = [f"{name}: the version in PKG-INFO" for name in release_env]
+    why_env += [f"{name}: setenv of tox.ini" for name in tox_env]
+
+    dated = [(on, strategy) for strategy in strategies[:_MAX_DATED]] if on is not None else []
+    proposals: list[Proposal] = []
+    for python in dict.fromkeys((project_settings.choose_python(tree, declared, on), None)):
+        for day, strategy in (*dated, *((None, strategy) for strategy in strategies)):
+            reasons = (
+                "the default image" if python is None else f"Python {python.version}: {python.why}",
+                "the newest libraries" if day is None else f"libraries as of {day}",
+                *(("the project itself, editable",) if strategy.project else ()),
+                *strategy.reasons,
+                *why_tests,
+                *why_env,
+            )
+            environment = EnvironmentTable(
+                image=None if python is None else base_image_name(python.version),
+                env={**tox_env, **release_env},
+            )
+            setup = TaskSetup(commands=install_strategies.setup_commands(strategy, on=day))
+            proposals.append(
+                Proposal(environment=environment, setup=setup, tests=tests, reasons=reasons)
+            )
     return tuple(proposals[:_MAX_PROPOSALS])
-
-
-def _combinations(
-    requested: RequestedPython | None, on: date | None, strategies: tuple[InstallStrategy, ...]
-) -> Iterator[tuple[RequestedPython | None, date | None, InstallStrategy]]:
-    for python in dict.fromkeys((requested, None)):
-        if on is not None:
-            yield from ((python, on, strategy) for strategy in strategies[:_MAX_DATED])
-        yield from ((python, None, strategy) for strategy in strategies)
-
-
-def _install_reasons(
-    python: RequestedPython | None, day: date | None, strategy: InstallStrategy
-) -> Iterator[str]:
-    yield "the default image" if python is None else f"Python {python.version}: {python.why}"
-    yield "the newest libraries" if day is None else f"libraries as of {day}"
-    if strategy.project:
-        yield "the project itself, editable"
-    yield from strategy.reasons
 
 
 def _tests(
@@ -111,15 +101,3 @@ def _path_in_tree(path: str) -> str | None:
     if plain.is_absolute() or ".." in plain.parts or not plain.parts or path.startswith("-"):
         return None
     return plain.as_posix() if path.isprintable() else None
-
-
-def _environment(tree: Path) -> tuple[dict[str, str], tuple[str, ...]]:
-    version_variables = install_strategies.version_variables(tree)
-    tox_variables = install_strategies.tox_environment(
-        parse_ini(read_project_file(tree, "tox.ini"))
-    )
-    reasons = [f"{name}: the version in PKG-INFO" for name in version_variables]
-    return {**tox_variables, **version_variables}, (
-        *reasons,
-        *(f"{name}: setenv of tox.ini" for name in tox_variables),
-    )

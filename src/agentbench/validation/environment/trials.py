@@ -62,17 +62,28 @@ def try_proposals(
     absent: dict[str | None, str] = {}
     try:
         for number, proposal in enumerate(proposals, 1):
-            if _lacks_image(proposal.environment.image, resources, absent):
+            image = proposal.environment.image
+            if image not in absent:
+                try:
+                    provider.resolve_image(image)
+                except UnavailableError as error:
+                    absent[image] = _short(str(error))
+            if image in absent:
                 continue
             options.say(f"trying {number} of {len(proposals)}: {'; '.join(proposal.reasons)}")
-            result, ending = _try_proposal(tree, proposal, resources)
-            if result is not None and not ending:
-                return WorkingProposal(
-                    proposal=proposal,
-                    passed=result.summary.passed,
-                    ran=_ran(result),
-                    seconds=result.summary.duration,
-                )
+            try:
+                result = _run_tests(tree, proposal, resources)
+            except (UnavailableError, SandboxError) as error:
+                ending = _short(str(error))
+            else:
+                ending = _short(_why_not(result))
+                if not ending:
+                    return WorkingProposal(
+                        proposal=proposal,
+                        passed=result.summary.passed,
+                        ran=_ran(result),
+                        seconds=result.summary.duration,
+                    )
             options.say(f"  {ending}")
             commands = "; ".join(proposal.setup.commands) or "no set-up"
             faults.append(f"{ending} (tried: {commands})")
@@ -107,26 +118,6 @@ def task_for_trial(tree: Path, proposal: Proposal) -> Task:
     )
 
 
-def _lacks_image(image: str | None, resources: RunResources, absent: dict[str | None, str]) -> bool:
-    """Whether an image is not available; available images are checked again."""
-    if image not in absent:
-        try:
-            resources.provider.resolve_image(image)
-        except UnavailableError as error:
-            absent[image] = _short(str(error))
-    return image in absent
-
-
-def _try_proposal(
-    tree: Path, proposal: Proposal, resources: RunResources
-) -> tuple[PytestResult | None, str]:
-    try:
-        result = _run_tests(tree, proposal, resources)
-    except (UnavailableError, SandboxError) as error:
-        return None, _short(str(error))
-    return result, _short(_why_not(result))
-
-
 def _run_tests(tree: Path, proposal: Proposal, resources: RunResources) -> PytestResult:
     task = task_for_trial(tree, proposal)
     prepared = prepare_task(task, resources).prepared
@@ -150,6 +141,7 @@ def _why_not(result: PytestResult) -> str:
         error = next((f"{e.file}: {e.message}" for e in result.collection_errors), "")
         reason = error or result.detail or result.text_output[-_MAX_CHARACTERS:]
         return f"pytest ended in {result.outcome}: {reason}"
+    # Some tests of a project need a network or a display, so a few may fail.
     ran = _ran(result)
     if summary.passed == 0:
         return f"no test passed, of {summary.total}"
@@ -195,30 +187,29 @@ class EnvironmentFinder:
         """
         if self.proposal is not None:
             return self.proposal
-        proposals = propose(change.before, on=_end_of_month(change.on))
+        # One day for all changes of a month, so that they share the result for the first.
+        day = change.on.replace(day=monthrange(change.on.year, change.on.month)[1])
+        proposals = propose(change.before, on=day)
         known = next((each for each in self._known if each.proposals == proposals), None)
         if known is None:
             known = _TriedProposals(proposals=proposals)
             self._known.append(known)
         if known.found is None and len(known.failures) < _MAX_TRIALS:
-            self._try(known, change)
+            paths = tuple(str(path) for path in change.tests)
+            narrowed = [
+                replace(proposal, tests=proposal.tests.model_copy(update={"paths": paths}))
+                for proposal in proposals
+            ]
+            try:
+                chosen = try_proposals(change.after, narrowed, self.options)
+            except InputError as error:
+                known.failures.append(error)
+            else:
+                self.options.say(f"environment: {chosen.passed} of {chosen.ran} tests pass with it")
+                known.found = proposals[narrowed.index(chosen.proposal)]
         if known.found is None:
             raise known.failures[-1]
         return known.found
-
-    def _try(self, known: "_TriedProposals", change: RepositoryChange) -> None:
-        paths = tuple(str(path) for path in change.tests)
-        narrowed = [
-            replace(proposal, tests=proposal.tests.model_copy(update={"paths": paths}))
-            for proposal in known.proposals
-        ]
-        try:
-            chosen = try_proposals(change.after, narrowed, self.options)
-        except InputError as error:
-            known.failures.append(error)
-            return
-        self.options.say(f"environment: {chosen.passed} of {chosen.ran} tests pass with it")
-        known.found = known.proposals[narrowed.index(chosen.proposal)]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -226,8 +217,3 @@ class _TriedProposals:
     proposals: tuple[Proposal, ...]
     found: Proposal | None = None
     failures: list[InputError] = field(default_factory=list)
-
-
-def _end_of_month(day: date) -> date:
-    """One day for all changes of a month, so that they share the result for the first."""
-    return day.replace(day=monthrange(day.year, day.month)[1])

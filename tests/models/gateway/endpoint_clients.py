@@ -1,4 +1,4 @@
-"""A gateway before a scripted model, and the clients that come to its doors."""
+"""A gateway to a scripted model, and the clients of its endpoints."""
 
 import json
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ USER = {"role": "user", "content": "hello"}
 
 
 def endpoints_of(base_url: str, key: str | None) -> ProviderAccess:
-    """All wires at one server."""
+    """All API formats at one server."""
     ends = {
         wire: ProviderUrl(
             url=base_url + path, key=key, key_headers=KEY_HEADERS.get(wire, ("authorization",))
@@ -58,49 +58,62 @@ def gateway_to(server: ScriptedModel, *, model: str = MODEL, **options) -> Itera
 
 
 @contextmanager
-def door_to(server: ScriptedModel, log: Path, *, budget_usd: float = 9, **options):
-    """One door of such a gateway."""
+def endpoint_to(server: ScriptedModel, log: Path, *, budget_usd: float = 9, **options):
+    """One endpoint of such a gateway."""
     with (
         gateway_to(server, **options) as gateway,
-        gateway.open_endpoint(budget_usd=budget_usd, log=log) as door,
+        gateway.open_endpoint(budget_usd=budget_usd, log=log) as endpoint,
     ):
-        yield door
+        yield endpoint
 
 
-def through(door: ModelEndpoint) -> httpx2.HTTPTransport:
-    """The way of a client on this machine to a door."""
-    return httpx2.HTTPTransport(uds=str(door.socket))
+def through(endpoint: ModelEndpoint) -> httpx2.HTTPTransport:
+    """The transport of a client on this machine."""
+    return httpx2.HTTPTransport(uds=str(endpoint.socket))
 
 
 @contextmanager
-def plain_client(door: ModelEndpoint, **options) -> Iterator[httpx2.Client]:
+def plain_client(endpoint: ModelEndpoint, **options) -> Iterator[httpx2.Client]:
     """A client that can send anything."""
     options = {
-        "headers": {"authorization": f"Bearer {door.token}"},
+        "headers": {"authorization": f"Bearer {endpoint.token}"},
         "timeout": HANG_SECONDS,
         **options,
     }
-    with httpx2.Client(transport=through(door), base_url="http://door", **options) as client:
+    with httpx2.Client(transport=through(endpoint), base_url="http://door", **options) as client:
         yield client
 
 
 @contextmanager
-def open_ai(door: ModelEndpoint, **options) -> "Iterator[openai.OpenAI]":
+def served(
+    script, log: Path, **options
+) -> Iterator[tuple[ScriptedModel, ModelEndpoint, httpx2.Client]]:
+    """A scripted model, an endpoint that leads to it, and a client of this endpoint."""
+    with (
+        ScriptedModel(script) as model,
+        endpoint_to(model, log, **options) as endpoint,
+        plain_client(endpoint) as client,
+    ):
+        yield model, endpoint, client
+
+
+@contextmanager
+def open_ai(endpoint: ModelEndpoint, **options) -> "Iterator[openai.OpenAI]":
     """OpenAI's own client."""
     import openai
 
-    options = {"api_key": door.token, "max_retries": 0, "timeout": HANG_SECONDS, **options}
-    with httpx2.Client(transport=through(door)) as http:
+    options = {"api_key": endpoint.token, "max_retries": 0, "timeout": HANG_SECONDS, **options}
+    with httpx2.Client(transport=through(endpoint)) as http:
         yield openai.OpenAI(base_url="http://door/v1", http_client=http, **options)
 
 
 @contextmanager
-def anthropic_ai(door: ModelEndpoint, **options) -> "Iterator[anthropic.Anthropic]":
+def anthropic_ai(endpoint: ModelEndpoint, **options) -> "Iterator[anthropic.Anthropic]":
     """Anthropic's own client."""
     import anthropic
 
-    options = {"api_key": door.token, "max_retries": 0, "timeout": HANG_SECONDS, **options}
-    with httpx2.Client(transport=through(door)) as http:
+    options = {"api_key": endpoint.token, "max_retries": 0, "timeout": HANG_SECONDS, **options}
+    with httpx2.Client(transport=through(endpoint)) as http:
         yield anthropic.Anthropic(base_url="http://door", http_client=http, **options)
 
 
@@ -124,7 +137,7 @@ def request_of(
 
 
 def ask(client: httpx2.Client, wire: ApiFormat, **options) -> httpx2.Response:
-    """Ask by a wire, and read the answer to its end."""
+    """Send a request in a format, and read the answer to its end."""
     path, body = request_of(wire, **options)
     return client.post(path, json=body)
 

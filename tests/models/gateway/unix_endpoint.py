@@ -1,4 +1,4 @@
-"""A door to a model behind which a function speaks, connection by connection."""
+"""An endpoint to a model behind which a function speaks, connection by connection."""
 
 import socket
 import struct
@@ -12,7 +12,7 @@ from agentbench.models.interface import ApiFormat, ModelTraffic
 
 
 @dataclass(frozen=True)
-class UnixDoor:
+class UnixEndpoint:
     socket: Path
     model: str = "scripted"
     token: str = "token-of-the-attempt"
@@ -42,8 +42,8 @@ def flood(connection: socket.socket) -> None:
 
 
 @contextmanager
-def unix_door(folder: Path, speak: Callable[[socket.socket], None]) -> Iterator[UnixDoor]:
-    """A door in a folder of its own."""
+def unix_endpoint(folder: Path, speak: Callable[[socket.socket], None]) -> Iterator[UnixEndpoint]:
+    """An endpoint in a folder of its own."""
     folder.mkdir()
     folder.chmod(0o755)
     path = folder / "gateway.sock"
@@ -55,7 +55,7 @@ def unix_door(folder: Path, speak: Callable[[socket.socket], None]) -> Iterator[
         accepting = threading.Thread(target=_accept, args=(listener, speak, threads))
         accepting.start()
         try:
-            yield UnixDoor(path)
+            yield UnixEndpoint(path)
         finally:  # also after an error: a thread that waits for ever would keep this process alive
             listener.shutdown(socket.SHUT_RDWR)
             accepting.join()

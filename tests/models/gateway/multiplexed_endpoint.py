@@ -21,16 +21,16 @@ class Carried:
 
 
 @contextmanager
-def carried(folder: Path, door: Path, *, python: str = sys.executable) -> Iterator[Carried]:
-    """A socket from which a carrier leads to a door."""
+def carried(folder: Path, endpoint: Path, *, python: str = sys.executable) -> Iterator[Carried]:
+    """A socket from which a carrier leads to an endpoint."""
     path = folder / "carried.sock"
     with _started(python, path) as process, _socket_to(process) as stream:
-        with open_tunnel(stream, door):
+        with open_tunnel(stream, endpoint):
             yield Carried(path, process)
         process.kill()
         assert process.stderr is not None
-        said = process.stderr.read().decode()
-        assert said == "", said
+        result = process.stderr.read().decode()
+        assert result == "", result
 
 
 @contextmanager
