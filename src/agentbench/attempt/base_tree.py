@@ -105,7 +105,6 @@ class _ContentWriter(Struct, frozen=True):
     offsets: dict[str, int] = field(default_factory=dict)  # by digest
 
     def read_entry(self, member: tarfile.TarInfo, source: IO[bytes] | None) -> TreeEntry:
-        """Write the content of a member, and return its entry."""
         if source is None:
             return entry_of(member, None)
         compressor, start = zlib.compressobj(_LEVEL), self.target.tell()

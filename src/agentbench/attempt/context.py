@@ -187,12 +187,10 @@ class StageContext(Struct, frozen=True, kw_only=True):
 
     @property
     def limits(self) -> Limits:
-        """The limits of the task's sandboxes."""
         return limits_of(self.task)
 
     @property
     def services(self) -> Services | None:
-        """The services that run alongside the task's sandboxes."""
         found = services_of(self.task)
         return None if found is None else replace(found, main_image=self.image)
 
@@ -206,7 +204,6 @@ class StageContext(Struct, frozen=True, kw_only=True):
 
     @property
     def control_level(self) -> ControlLevel:
-        """How many control runs there are."""
         return self.settings.integrity_controls or self.task.controls
 
     def after_setup(
@@ -216,7 +213,6 @@ class StageContext(Struct, frozen=True, kw_only=True):
         sealed: SealedMemory,
         baseline_key: str | None = None,
     ) -> "PreparedContext":
-        """The same inputs for the stages after set-up."""
         inputs = {name: getattr(self, name) for name in StageContext.__struct_fields__}
         return PreparedContext(
             **inputs,

@@ -29,7 +29,7 @@ from agentbench.sandbox.interface import (
     ServiceReport,
     SnapshotId,
 )
-from agentbench.scoring.evidence import CommandResult, Ending
+from agentbench.scoring.evidence import Ending
 from agentbench.tasks.task import Task
 from agentbench.taxonomy import Fault
 
@@ -53,7 +53,6 @@ def open_sandbox(
     use = replace(use, services=context.services, changes_network=network.changes)
 
     def opened(additional: Sequence[ReadOnlyMount]) -> AbstractContextManager[Sandbox]:
-        """Open the sandbox itself."""
         return context.provider.open(
             source,
             limits=limits or context.limits,
@@ -132,6 +131,7 @@ def agent_network(context: StageContext, sandbox: Sandbox) -> Iterator[None]:
         yield
         return
     assert isinstance(sandbox, LastingSandbox)  # a container's, or one with a proxy
+    # Not restored after an error: the sandbox is removed then.
     sandbox.set_network(own)
     yield
     sandbox.set_network(usual)
@@ -213,20 +213,22 @@ def health_error(context: PreparedContext, sandbox: Sandbox) -> SandboxError | N
         is_starting = time.monotonic() - started < check.start_period_s
         failures = 0 if is_starting else failures + 1
         if failures >= check.retries or result.ending is Ending.TIMED_OUT:
-            return _unhealthy(context.task.problem.step, result, failures)
+            how = (
+                f"failed {failures} times in a row, the last time with exit code {result.exit_code}"
+            )
+            if result.ending is Ending.TIMED_OUT:
+                how = f"did not end within {result.duration.total_seconds():.0f} s"
+            last = (result.stderr or result.stdout).strip().splitlines()[-1:]
+            excerpt = f": {last[0][:200]}" if last else ""
+            table = (
+                "[environment.healthcheck]"
+                if context.task.problem.step is None
+                else f"step {context.task.problem.step}: [steps.healthcheck]"
+            )
+            error = SandboxError(f"the environment is not healthy: {table} {how}{excerpt}")
+            return error.blamed_on(Fault.TASK)
         context.cancel.wait(check.start_interval_s if is_starting else check.interval_s)
     return None
-
-
-def _unhealthy(step: str | None, result: CommandResult, failures: int) -> SandboxError:
-    how = f"failed {failures} times in a row, the last time with exit code {result.exit_code}"
-    if result.ending is Ending.TIMED_OUT:
-        how = f"did not end within {result.duration.total_seconds():.0f} s"
-    last = (result.stderr or result.stdout).strip().splitlines()[-1:]
-    said = f": {last[0][:200]}" if last else ""
-    table = "[environment.healthcheck]" if step is None else f"step {step}: [steps.healthcheck]"
-    error = SandboxError(f"the environment is not healthy: {table} {how}{said}")
-    return error.blamed_on(Fault.TASK)
 
 
 def _save_reports(context: StageContext, sandbox: Sandbox) -> list[ServiceReport]:

@@ -86,8 +86,8 @@ def changed_bytes(mirror: Mirror, commit: str) -> float:
     return float(sum(size for file, size in after.items() if file not in before))
 
 
+# The sizes of a commit's files by mode, blob and path; empty if the commit is missing.
 def _files_of(mirror: Mirror, commit: str) -> Mapping[bytes, int]:
-    """The sizes of a commit's files by mode, blob and path; empty if the commit is missing."""
     listing = mirror.git("ls-tree", "-r", "-l", "-z", commit)
     if not listing.ok:
         return {}

@@ -98,7 +98,6 @@ class StepWalk:
         self.steps[-1] = self.steps[-1].model_copy(update=facts)
 
     def _begin(self, step: TaskStep) -> ExceptionFact | None:
-        """Write the step's files and run its set-up; returns why it cannot begin, or None."""
         context, sandbox = self._context, self._sandbox
         files = step_files(context.task.folder, step.name)
         # After the agent's first step, the agent may have left the cause in the container.
@@ -117,8 +116,8 @@ class StepWalk:
             return None
         return exception_fact(StageName.FINAL_TEST, error.blamed_on(fault))
 
+    # The evidence of the verifier, which runs here, or elsewhere while this one is frozen.
     def _judge(self, change: JudgedChange) -> Evidence:
-        """The evidence of the verifier, which runs here, or elsewhere while this one is frozen."""
         context, sandbox = self._context, self._sandbox
         verifier = context.task.answer_key.verifier
         assert verifier is not None  # a task with steps has a verifier
@@ -205,7 +204,6 @@ def context_in(context: PreparedContext, step: TaskStep) -> PreparedContext:
 
 
 def _run_setup(context: PreparedContext, sandbox: Sandbox, fault: Fault) -> ExceptionFact | None:
-    """Run the set-up script of a step; returns why it failed, or None."""
     result = sandbox.run(
         Command(
             argv=("bash", f"{sandbox.workspace}/{SETUP_SCRIPT}"),

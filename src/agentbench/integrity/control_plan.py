@@ -22,8 +22,8 @@ from agentbench.integrity.records import ChangedExpectation, ValueKind, VisibleV
 from agentbench.scoring.evidence import NodeId
 from agentbench.scoring.node_ids import file_of
 
+# With fewer functions to fix, regression tests are added, since one or two could be guessed.
 _FEWEST_FUNCTIONS = 8
-"""With fewer functions to fix, regression tests are added, since one or two could be guessed."""
 _NOT_FOUND = "the value that stays in it is not found, and another one is changed"
 _TRUTHS = "only truths in it can be changed"
 _PERHAPS = 3  # changes with at least this doubt need a reference solution that confirms them

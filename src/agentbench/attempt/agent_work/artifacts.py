@@ -166,6 +166,7 @@ def _read(
     chunks: Iterable[bytes], of_folder: str = ""
 ) -> tuple[dict[PurePosixPath, FileContent], set[str]]:
     """The files, and the names of the paths that are folders."""
+    # An untrusted stream: links, devices and names with control characters are not taken.
     found: dict[PurePosixPath, FileContent] = {}
     folders = set[str]()
     with open_tar_stream(limited(chunks, _BYTES)) as archive:

@@ -62,6 +62,8 @@ def fetched_commit(
     Raises:
         SandboxError: no sandbox could be created.
     """
+    # Fetched from a mount and not cloned over the network: the sandbox of set-up may have none, and
+    # the mirror serves all tasks of a repository.
     mount = ReadOnlyMount(name=_MIRROR, source=mirror.path, shared=True)
     sandbox = _open_sandbox(context, opened, (mount,))
     where = (str(sandbox.results), str(sandbox.workspace), str(sandbox.mounted(_MIRROR)))

@@ -24,8 +24,8 @@ _CALL_WRITES = re.compile(
     r"|\b(sed\s[^\n]{0,200}-i|perl\s+-\w*i|tee|mv|cp)\b|[^-=]>\s*\S|open\(",
     re.IGNORECASE,
 )
+# A change that an agent reads from its model's text.
 _TEXT_WRITES = re.compile(r"```|<<<<<<<|^\+\+\+ ", re.MULTILINE)
-"""A change that an agent reads from its model's text."""
 
 
 class Leak(StrEnum):

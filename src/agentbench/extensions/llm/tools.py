@@ -42,8 +42,8 @@ _ENV = {"PAGER": "cat", "GIT_PAGER": "cat", "TERM": "dumb", "NO_COLOR": "1"}
 _PATCH_TIMEOUT = timedelta(seconds=60)
 _MAX_MESSAGE_LENGTH = 4_000  # characters of git's message
 _PREFIXED = re.compile(r"^(?:diff --git|---|\+\+\+) [\"]?[ab]/", re.MULTILINE)
+# The outcomes of calls that could not be run; failing tests are not among them.
 _FAILED_CALLS = ("invalid_arguments", "path_outside_root", "spawn")
-"""The outcomes of calls that could not be run; failing tests are not among them."""
 _MAX_QUOTED = 200  # characters of arguments that are not JSON
 
 

@@ -121,7 +121,6 @@ def _run_mutants(
     cancel: Event,
 ) -> list[MutantResult]:
     def judged(mutant: Mutant) -> MutantResult:
-        """Judge one mutant."""
         came = judge.run(_with_mutant(reference, mutant))
         return MutantResult(change=mutant.change, outcome=came.outcome, detail=came.detail)
 

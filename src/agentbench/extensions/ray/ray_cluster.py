@@ -219,7 +219,6 @@ class RayExecutor:
 
     def _unpacked(self, away: _RemoteTask, brought: RemoteResult) -> AttemptRecord:
         def write() -> None:
-            """Write the file atomically."""
             with storage_errors(away.slot.folder):
                 remote_attempt.unpack(brought.files.content, away.slot.folder)
 

@@ -56,7 +56,6 @@ class SymbolicToolSet:
         limiter = self._health_checks if is_health_check else self._searches
 
         async def work() -> JsonObject:
-            """Make the call; a health check ignores its arguments."""
             parsed = arguments.read_arguments(
                 tool.arguments, None if is_health_check else raw_arguments
             )
@@ -65,12 +64,10 @@ class SymbolicToolSet:
             )
 
         def invalid(faults: Sequence[str]) -> JsonObject:
-            """The answer to invalid arguments."""
             message = f"invalid arguments: {'; '.join(faults)}"
             return error_answer(tool, SymbolicErrorType.VALUE, message)
 
         def broken(incident: str) -> JsonObject:
-            """The answer after a bug."""
             message = f"Internal server error (incident {incident})"
             return error_answer(tool, SymbolicErrorType.RUNTIME, message)
 

@@ -135,7 +135,6 @@ def amplify(source: str, *, seed: int, most: Callable[[str], int]) -> AmplifiedT
     spoken = _vocabulary(tree)
 
     def plan_variants(node: function_edits.Function) -> Iterator[PlannedVariant]:
-        """The variants of a test."""
         return _select_variants(node, spoken, random, most(node.name))
 
     return _assembled(tree, plan_variants)
@@ -152,7 +151,6 @@ def reduce(source: str, amplified: AmplifiedTests, names: Collection[str]) -> Am
     originals = [amplified.variants[name] for name in names]
 
     def plan_variants(node: function_edits.Function) -> Iterator[PlannedVariant]:
-        """The variants of a test."""
         for one in originals:
             if one.test == node.name and one.origin.lineno == node.lineno:
                 parts = (combinations(one.changes, size) for size in range(1, len(one.changes)))

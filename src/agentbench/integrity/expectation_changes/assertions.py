@@ -51,11 +51,11 @@ WARNING = frozenset(["warns", "assertWarns", "assertWarnsRegex", "assertWarnsMes
 _CALLS_PLAINLY = 1  # the positional arguments of these if they get no function to call
 Helpers = Mapping[str, FoundFunction]  # functions of the same file that may have assertions
 _EQUAL = re.compile("equal|identical|golden|snapshot")
+# Names of assertions that accept other values, too.
 _LENIENT = re.compile(
     "almost|approx|close|near|ignor|like|similar|order|sort|element|item|any|not|unequal|less"
     "|greater|len|size|shape|type|html|xml|json|url|sql"
 )
-"""Names of assertions that accept other values, too."""
 
 
 def is_named_equality(name: str) -> bool:

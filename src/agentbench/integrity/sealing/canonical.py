@@ -208,6 +208,7 @@ def _state(pairs: Iterable[object], depth: int) -> tuple[tuple[str, CanonicalVal
     return tuple(state)
 
 
+# Reads the values that the recorder writes as text.
 _WRITTEN: Mapping[str, Callable[..., "str | bytes | complex"]] = {
     "int": lambda text: int(text, 16),
     "float": float.fromhex,
@@ -216,7 +217,6 @@ _WRITTEN: Mapping[str, Callable[..., "str | bytes | complex"]] = {
     "bytes": bytes.fromhex,
     "bytearray": bytes.fromhex,
 }
-"""Reads the values that the recorder writes as text."""
 
 
 def read_recordings(content: bytes) -> Mapping[NodeId, tuple[Recording, ...]]:

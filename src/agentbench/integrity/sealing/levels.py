@@ -31,6 +31,7 @@ class Level(IntEnum):
 _CONTAINERS = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Starred)
 _COLLECTIONS = ("dict", "frozenset", "list", "set", "tuple")
 _COMPUTING = (ast.Compare, ast.NamedExpr, ast.Await, ast.Lambda, ast.Yield)
+# Calls that compute literals from literals.
 _STANDARD = frozenset([
     "Counter", "Decimal", "Fraction", "OrderedDict", "Path", "PosixPath", "PurePath",
     "PurePosixPath", "UUID", "bytearray", "bytes", "date", "datetime", "deque", "dict", "float",
@@ -39,12 +40,11 @@ _STANDARD = frozenset([
     "enumerate", "repr", "bool", "chr", "ord", "abs", "round", "array", "Series", "DataFrame",
     "bin", "hex", "oct", "defaultdict", "slice", "map", "fromisoformat", "call"
 ])  # fmt: skip
-"""Calls that compute literals from literals."""
+# Methods of texts and containers that compute literals from literals.
 _METHODS = frozenset([
     "copy", "decode", "encode", "format", "items", "join", "keys", "lower", "ljust", "replace",
     "rjust", "split", "splitlines", "strip", "title", "upper", "values", "zfill", "hex", "count"
 ])  # fmt: skip
-"""Methods of texts and containers that compute literals from literals."""
 STANDARD_MODULES = frozenset([
     "math", "np", "numpy", "string", "sys", "os", "errno", "http", "HTTPStatus", "signal", "socket",
     "stat", "datetime", "decimal", "fractions", "collections", "pathlib", "uuid", "textwrap", "re",

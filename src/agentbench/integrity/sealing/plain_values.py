@@ -85,7 +85,6 @@ class _List(tuple[object, ...]):
 
 def _moment(kind: Callable[..., object], count: int) -> Callable[..., object]:
     def build(*parts: object) -> object:
-        """A time from its parts, its offset from UTC and the name of its zone."""
         offset = parts[count]
         zone = timezone(offset) if isinstance(offset, timedelta) else None
         return kind(*parts[:count], tzinfo=zone)

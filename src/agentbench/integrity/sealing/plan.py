@@ -45,12 +45,12 @@ from agentbench.scoring.evidence import NodeId
 from agentbench.scoring.node_ids import file_of
 from agentbench.test_runs import mounted
 
+# The code that decides what is recorded; recordings of other versions cannot be compared.
 _SOURCES = (
     Path(__file__).parents[1],
     Path(functions.__file__).parent,
     Path(mounted.__file__).parent,
 )
-"""The code that decides what is recorded; recordings of other versions cannot be compared."""
 
 _LEAST_STRENGTH = 3  # of an assertion that counts: at most one guess in eight is right
 _GUESSABLE = "line {}: its values are few enough to be guessed"

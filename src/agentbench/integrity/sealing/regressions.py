@@ -30,8 +30,8 @@ from agentbench.scoring.node_ids import file_of
 _MOST_FILES = 50
 _MOST_FUNCTIONS = 200  # of all files; each costs a sealed run 0.2 ms
 _MOST_OF_FILE = 10
+# Of a file's recordings: those of all tests share the recorder's 16 MiB.
 _MOST_CHARACTERS = 100_000
-"""Of a file's recordings: those of all tests share the recorder's 16 MiB."""
 _NOT_DRAWN = "the random sample of pass-to-pass tests leaves it out"
 _NOT_READABLE = "no pass-to-pass test of it can be sealed"
 _FAILS = "the code without a fix passes none of the drawn tests when they are sealed"

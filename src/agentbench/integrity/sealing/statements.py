@@ -36,21 +36,21 @@ _PAGES = {
     "assertNotContains": ("response", "text", "status_code", "msg_prefix", "html"),
 }
 _SINGLE: Mapping[str, type[ast.cmpop]] = {"assertIsNone": ast.Is, "assertIsNotNone": ast.IsNot}
+# Assertions of mocks, and the attributes with the calls that they look at.
 _CALLS_OF_MOCKS = {
     "assert_called_with": "call_args", "assert_called_once_with": "call_args",
     "assert_awaited_with": "await_args", "assert_awaited_once_with": "await_args",
     "assert_any_call": "call_args_list", "assert_any_await": "await_args_list",
     "assert_has_calls": "mock_calls", "assert_has_awaits": "await_args_list",
 }  # fmt: skip
-"""Assertions of mocks, and the attributes with the calls that they look at."""
 _COUNTS_OF_MOCKS = {
     "assert_called_once": ("call_count", 1),
     "assert_not_called": ("call_count", 0),
     "assert_awaited_once": ("await_count", 1),
     "assert_not_awaited": ("await_count", 0),
 }
+# Assertions of pytest's own plugin for testing plugins, and the methods with their values.
 _COUNTS = {"assert_outcomes": "parseoutcomes", "assertoutcome": "countoutcomes"}
-"""Assertions of pytest's own plugin for testing plugins, and the methods with their values."""
 _COUNTED = ("passed", "skipped", "failed", "errors", "xpassed", "xfailed")
 _COUNTED_IF_GIVEN = ("warnings", "deselected")
 _COUNT = {f"{one}s": f"n.get('{one}s', n.get('{one}', 0))" for one in ("error", "warning")}
@@ -60,10 +60,10 @@ _ORDERS = {
     "match_lines_random": LineOrder.ANY,
     "no_match_line": LineOrder.NOWHERE,
 }
+# Assertions that stay, since they have no value that must be hidden.
 _HARMLESS = frozenset([
     "assertLogs", "assertNoLogs", "assertNumQueries", "assert_called", "assert_awaited"
 ])  # fmt: skip
-"""Assertions that stay, since they have no value that must be hidden."""
 _WARNING = WARNING | {"deprecated_call"}
 _DEPRECATED = ast.Tuple([
     ast.Name(name, ast.Load())

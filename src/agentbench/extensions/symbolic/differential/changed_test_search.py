@@ -332,7 +332,6 @@ def _changed_files(facts: TaskFacts) -> dict[PurePosixPath, variants.AmplifiedTe
     each = max(1, _MAX_CHANGED_TESTS // max(shares, 1))
 
     def most(name: str) -> int:
-        """The largest number of variants of a test; deciding tests get more."""
         return min(_MAX_PER_TEST, each * _DECIDING_WEIGHT if name in deciding else each)
 
     amplified_tests = ((path, _amplified(source, most)) for path, source in sources)

@@ -100,7 +100,6 @@ def _compare(
         def compare_some(
             some: Sequence[DefinitionId], weight: float
         ) -> tuple[list[ComparisonResult], str]:
-            """The comparisons of some definitions, and why the others are missing."""
             question = analysis.ComparisonRequest(
                 pairs=tuple(
                     _pair(subject, definition_id, workspaces, tests) for definition_id in some

@@ -91,7 +91,6 @@ class Analysis:
         caller = Caller(module, self.path, contract, kind, seconds=_CALL_SECONDS, taken=self.taken)
 
         def run_guarded(question: Json) -> Json:
-            """Run the function with the guard on."""
             self.guard.activate()
             return caller.run(question)
 
@@ -187,7 +186,6 @@ class Analysis:
             return [(signature, {})]
 
         def works(calls: list[str]) -> bool:
-            """Whether the function accepts the types of some calls."""
             return bool(calls and server.ask({"probe": calls}).get("fits"))
 
         variants = list(islice(assumed(signature, works), _VARIANTS))

@@ -157,7 +157,6 @@ def _of_text(name: str) -> TypeDescription:
 
 def _container(kind: object, arguments: tuple[object, ...], depth: int) -> TypeDescription:
     def of(at: int) -> TypeDescription:
-        """The description of a type argument."""
         return type_of(arguments[at], depth + 1) if at < len(arguments) else {"t": "missing"}
 
     for name, kinds in _CONTAINERS.items():

@@ -48,7 +48,6 @@ def search(
     limit = until
 
     def check(program: Program) -> None:
-        """Raise an error if the callables differ on a program."""
         nonlocal limit
         if time.monotonic() > limit or not differs(program):
             return
@@ -86,7 +85,6 @@ def _run_examples(
     @options
     @given(strategy)
     def attempt(program: Program) -> None:
-        """Check one example."""
         check(program)
 
     attempt()

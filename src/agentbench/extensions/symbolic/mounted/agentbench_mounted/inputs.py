@@ -26,13 +26,13 @@ _MOST_ARGUMENTS = 6  # of a parameter that takes any number
 _SPECIAL = ("float('nan')", "float('inf')", "-float('inf')")
 _SMALL_INTS = st.integers(-8, 16)
 _DATES = st.tuples(st.integers(1999, 2030), st.integers(1, 12), st.integers(1, 28))
+# The modules that the texts of plain types need.
 _MODULES = {
     "decimal": "decimal",
     "fraction": "fractions",
     "path": "pathlib",
     **dict.fromkeys(("datetime", "date", "time", "timedelta", "tzinfo"), "datetime"),
 }
-"""The modules that the texts of plain types need."""
 
 
 class NoInputsError(Exception):
@@ -257,6 +257,7 @@ def _dict_text(pairs: list[tuple[str, str]]) -> str:
     return f"{{{', '.join(f'{key}: {value}' for key, value in pairs)}}}"
 
 
+# The texts of containers from those of their items.
 _CONTAINERS: Mapping[str, Callable[[list[str]], str]] = {
     "list": lambda texts: f"[{', '.join(texts)}]",
     "iterator": lambda texts: f"iter([{', '.join(texts)}])",
@@ -264,8 +265,8 @@ _CONTAINERS: Mapping[str, Callable[[list[str]], str]] = {
     "frozenset": lambda texts: f"frozenset([{', '.join(texts)}])",
     "tuple": _tuple_text,
 }
-"""The texts of containers from those of their items."""
 
+# The texts of types without parts.
 _PLAIN: Mapping[str, Strategy[str]] = {
     "none": st.just("None"),
     "bool": st.booleans().map(repr),
@@ -294,7 +295,6 @@ _PLAIN: Mapping[str, Strategy[str]] = {
         st.lists(st.sampled_from(("a", "b.py", "..", "x y", ".c")), max_size=3).map("/".join),
     ).map(lambda parts: f"pathlib.PurePosixPath({''.join(parts)!r})"),
 }
-"""The texts of types without parts."""
 
 
 def _numbers(parts: tuple[int, ...]) -> str:
@@ -314,7 +314,6 @@ def _edited(word: Strategy[str], letters: list[str]) -> Strategy[str]:
     """A known word with one letter left out, added or replaced."""
 
     def edit(parts: tuple[str, int, str, int]) -> str:
-        """Apply one edit to a word."""
         text, at, letter, how = parts
         at %= len(text) + 1
         rest = text[at:] if how == 0 else text[at + 1 :]

@@ -187,7 +187,6 @@ def _search(
     same_paths = 0
 
     def run_both(arguments: inspect.BoundArguments) -> object:
-        """Call both functions with the same arguments."""
         with NoTracing():
             second = deepcopyext(arguments, CopyMode.REGULAR, {})
         return describe_behavior(left, arguments), describe_behavior(right, second), second
@@ -200,7 +199,6 @@ def _search(
         _error: BaseException | None,
         _stack: object,
     ) -> bool:
-        """Compare the behaviour of both functions at the end of a path."""
         nonlocal same_paths
         if ran is None:
             return False

@@ -86,7 +86,6 @@ class Caller:
 
     def _behaviour(self, bound_arguments: inspect.BoundArguments, seconds: float) -> Behaviour:
         def call() -> Behaviour:
-            """Call the function under the alarm."""
             old = copy.deepcopy(bound_arguments.arguments)
             with Alarm(repeat=AGAIN).within(seconds):
                 return behave(self.contract, bound_arguments, old)
@@ -122,7 +121,6 @@ def _record_lines(path: Path) -> Iterator[set[int]]:
     name, lines = str(path), set[int]()
 
     def trace(frame: FrameType, event: str, _argument: object) -> TraceFunction | None:
-        """Record the lines of the file."""
         if frame.f_code.co_filename != name:
             return None
         if event == "line":
