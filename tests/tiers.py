@@ -215,6 +215,7 @@ FIXTURES: Mapping[str, Tier] = {
     "plain_python": Tier.FULL,
     "process": Tier.FULL,
     "provider": Tier.FULL,
+    "isolated": Tier.FULL,
     "ready": Tier.FULL,
     "toolboxes": Tier.FULL,
     "walled": Tier.FULL,

@@ -3,12 +3,10 @@ from datetime import timedelta
 from pathlib import PurePosixPath
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.agents.interface import Budget
 from agentbench.extensions.llm.agent import LlmAgent
-from agentbench.extensions.llm.tool import ToolContext
-from agentbench.extensions.llm.tools import use_tool
+from agentbench.extensions.llm.tools import ToolContext, use_tool
 from agentbench.models.conversation import ModelToolCall
 from agentbench.sandbox.interface import Limits
 from agentbench.tasks.test_command import TestCommand
@@ -29,14 +27,13 @@ from tests.test_runs.interpreters import NEWEST, interpreter
 
 @pytest.fixture
 def sandbox(tmp_path):
-    """Quick, and with everything that running tests needs."""
+    """Not isolated, and so quick."""
     python = interpreter(f"pytest=={NEWEST}")
     return LocalSandbox(tmp_path / "sandbox", python, reporter_mounts())
 
 
 @pytest.fixture
-def walled():
-    """A sandbox with walls."""
+def isolated():
     provider = local_provider()
     with provider.open(
         provider.resolve_image(None), limits=Limits(), network=False, mounts=reporter_mounts()
@@ -54,15 +51,15 @@ def budget_of(*, steps=30, seconds=120.0):
     return Budget(timeout=timedelta(seconds=seconds), max_steps=steps, max_cost_usd=2.0)
 
 
-def desk_of(sandbox, budget=None):
+def context_of(sandbox, budget=None):
     project = sandbox_project(sandbox, TestCommand(as_module=True), env={}, isolated=True)
     return ToolContext(sandbox=sandbox, budget=budget or budget_of(), project=project)
 
 
-def called(sandbox, name, *, servers=(), **given):
-    """The reply to one call in a sandbox, for a task with some MCP servers."""
+def called(sandbox, name, **given):
+    """The reply to one call in a sandbox."""
     call = ModelToolCall(id="1", name=name, arguments=arguments_text(given))
-    return use_tool(replace(desk_of(sandbox), mcp_servers=servers), call)
+    return use_tool(context_of(sandbox), call)
 
 
 @pytest.fixture(params=MODELS)

@@ -13,9 +13,7 @@ from tests.test_runs.interpreters import find_python
 
 SOURCES = Path(agentbench.__file__).parent
 MOUNTED = sorted(
-    path
-    for pattern in ("**/mounted/**/*.py", "**/in_sandbox/*.py")
-    for path in SOURCES.glob(pattern)
+    path for pattern in ("**/mounted/**/*.py", "**/in_sandbox.py") for path in SOURCES.glob(pattern)
 )
 COMPILE = "import sys\nfor path in sys.argv[1:]: compile(open(path, 'rb').read(), path, 'exec')"
 FORM = """

@@ -5,6 +5,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from importlib import metadata
 from importlib.resources import files
 from pathlib import PurePosixPath
@@ -16,20 +17,25 @@ from msgspec.structs import replace
 from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.core.extras import DISTRIBUTION
 from agentbench.core.untrusted_json import cut_middle
-from agentbench.errors import LLMError
+from agentbench.errors import LLMError, UsageError
 from agentbench.extensions.llm import endings
 from agentbench.extensions.llm.endings import NoAnswerError, complete_with_retries
-from agentbench.extensions.llm.mcp_tools import additions_to_prompt
-from agentbench.extensions.llm.tool import ToolContext, ToolEffect
-from agentbench.extensions.llm.tools import EFFECT_OF_TOOL, tool_specs, use_tool
+from agentbench.extensions.llm.tools import (
+    EFFECT_OF_TOOL,
+    ToolContext,
+    ToolEffect,
+    tool_specs,
+    use_tool,
+)
 from agentbench.models import conversation as talk
 from agentbench.models.formats.registry import open_client
 from agentbench.models.interface import ModelEndpoint, ModelErrorKind
 from agentbench.models.model_catalogue import context_window
-from agentbench.sandbox.interface import Sandbox
+from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.tasks.problem import Problem
 from agentbench.tasks.test_command import parse_test_command
+from agentbench.test_tools.agent_texts import escape_control
 from agentbench.test_tools.project import sandbox_project
 
 _BYTES_PER_TOKEN = 3  # a low estimate, so that requests always fit
@@ -38,6 +44,13 @@ _SHARE_AFTER_CUT = 0.7  # of the window after a cut; cutting at each step would 
 _SHARE_AFTER_ERROR = 0.6  # of the size that was too long
 _MIN_DROPPED_LENGTH = 400  # characters; shorter output stays
 _OUTPUT_LENGTHS = (16_384, 8_192, 4_096, 2_048, 1_024, 512, 256)  # characters of the latest output
+_SKILLS_TIMEOUT = timedelta(seconds=120)
+_MAX_SKILLS_LENGTH = 8_000  # characters
+_HEAD_OF_SKILLS = """
+for file in "$1"/*/SKILL.md; do
+  [ -f "$file" ] && printf '%s\\n' "$file" && head -n 12 "$file" && echo
+done
+"""
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
@@ -173,6 +186,22 @@ def _network_line(problem: Problem) -> str:
     return f"The network has only these hosts, by the proxy in the usual variables: {hosts}."
 
 
+def skills_prompt(problem: Problem, sandbox: Sandbox) -> str:
+    """The part of the prompt about the task's skills; empty if there are none.
+
+    Raises:
+        SandboxError: the sandbox is lost.
+    """
+    if problem.skills is None:
+        return ""
+    argv = ("sh", "-c", _HEAD_OF_SKILLS, "sh", problem.skills)
+    found = sandbox.run(Command(argv=argv, timeout=_SKILLS_TIMEOUT)).stdout.strip()
+    if not found:
+        return ""
+    head = f"Skills are in {problem.skills}; read a file before you do what it is about:"
+    return f"{head}\n{cut_middle(escape_control(found), _MAX_SKILLS_LENGTH)}"
+
+
 def note_about(answer: talk.ModelAnswer) -> str:
     """A note about an answer itself; usually empty."""
     if answer.stop is talk.StopReason.CUT_OFF:
@@ -210,19 +239,24 @@ class LlmAgent(Struct, frozen=True, kw_only=True):
 
         Raises:
             LLMError: there is no model, or no supported API format.
+            UsageError: the task has MCP servers.
             SandboxError: the sandbox is lost.
         """
         if model is None:
             raise LLMError("the llm agent needs a model, found none: give --model provider/name")
+        if problem.mcp_servers:
+            raise UsageError(
+                f"--agent llm does not support MCP servers, which the task {problem.id} has: "
+                "take claude-code, codex, gemini-cli or qwen-code"
+            )
         command = parse_test_command(problem.test_command)
         project = sandbox_project(sandbox, command, env=problem.test_env, isolated=True)
-        servers = problem.mcp_servers
-        context = ToolContext(sandbox=sandbox, budget=budget, project=project, mcp_servers=servers)
-        tools = tool_specs(with_mcp=bool(servers))
-        token_limit = context_window(model.model).max_request_tokens - tokens_of_tools(tools)
+        context = ToolContext(sandbox=sandbox, budget=budget, project=project)
+        window = context_window(model.model).max_request_tokens
+        token_limit = window - tokens_of_tools(tool_specs())
         with open_client(model) as client:
             opening = opening_conversation(problem, sandbox.workspace, budget)
-            if added := additions_to_prompt(problem, sandbox):
+            if added := skills_prompt(problem, sandbox):
                 opening = replace(opening, task=f"{opening.task}\n\n{added}")
             memory = ConversationMemory(opening, token_limit)
             loop = _AgentLoop(
@@ -267,9 +301,8 @@ class _AgentLoop(Struct, kw_only=True):
 
     def _complete_with_retries(self) -> talk.ModelAnswer:
         conversation, settings = self.memory.conversation, self.settings
-        tools = tool_specs(with_mcp=bool(self.context.mcp_servers))
         return complete_with_retries(
-            lambda timeout: self.client.complete(conversation, tools, timeout=timeout),
+            lambda timeout: self.client.complete(conversation, tool_specs(), timeout=timeout),
             self.context.budget,
             max_attempts=settings.attempts_per_request,
             sleep=settings.sleep,

@@ -7,8 +7,7 @@ from itertools import count
 from msgspec import Struct
 
 from agentbench.agents.interface import AgentOutcome, Budget
-from agentbench.extensions.llm.tool import ToolEffect
-from agentbench.extensions.llm.tools import EFFECT_OF_TOOL
+from agentbench.extensions.llm.tools import EFFECT_OF_TOOL, ToolEffect
 from agentbench.models.conversation import ModelAnswer, ModelToolCall, ToolReply, UnansweredError
 from agentbench.models.interface import ModelEndpoint, ModelErrorKind, ModelFailure
 from agentbench.scoring.evidence import AgentEnding
