@@ -85,14 +85,14 @@ class JudgedReward:
         return [verdict.reward for verdict in verdicts]
 
 
+# The text of the model's own messages; what a tool or a user says is no answer.
 def _content(messages: Sequence[Mapping[str, object]]) -> str:
-    """The text of the model's own messages; what a tool or a user says is no answer."""
     own = (m for m in messages if m.get("role", "assistant") in _MODEL_ROLES)
     return "\n".join(_text_of(message.get("content")) for message in own)
 
 
+# The text of a content: a string, or the text parts of a list; thoughts are no part of it.
 def _text_of(content: object) -> str:
-    """The text of a content: a string, or the text parts of a list; thoughts are no part of it."""
     if isinstance(content, str):
         return content
     if isinstance(content, Mapping):

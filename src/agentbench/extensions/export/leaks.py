@@ -92,7 +92,6 @@ class _Reader:
         self._has_written = False  # a file
 
     def leak_in(self, spoken: SpokenText) -> Leak | None:
-        """The leak in the next text."""
         answers = self._answers
         if fingerprints_found(spoken.text, answers.hidden):
             return Leak.HIDDEN_TESTS
@@ -107,8 +106,8 @@ class _Reader:
             return Leak.HIDDEN_TESTS
         return None if self.explains(spoken.text) else Leak.GIVEN_SOLUTION
 
+    # Whether all lines of the solution in a text can be the agent's own work so far.
     def explains(self, text: str) -> bool:
-        """Whether all lines of the solution in a text can be the agent's own work so far."""
         found = fingerprints_found(text, self._answers.solution)
         return all(map(self._is_own, found))
 

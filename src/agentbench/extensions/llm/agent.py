@@ -95,8 +95,12 @@ def fit_to_window(conversation: talk.Conversation, token_limit: int) -> talk.Con
     if tokens_of(conversation) <= token_limit:
         return conversation
     goal = int(token_limit * _SHARE_AFTER_CUT)
-    conversation = _without_old_output(_without_thoughts(conversation), goal)
-    conversation = _without_old_turns(conversation, goal)
+    # Providers reject reasoning after a change before it.
+    turns = (replace(turn, answer=replace(turn.answer, verbatim=())) for turn in conversation.turns)
+    conversation = _without_old_output(replace(conversation, turns=tuple(turns)), goal)
+    while len(conversation.turns) > 1 and tokens_of(conversation) > goal:
+        rest, forgotten = conversation.turns[1:], conversation.left_out_turns + 1
+        conversation = replace(conversation, turns=rest, left_out_turns=forgotten)
     shorter = conversation
     for length in _OUTPUT_LENGTHS:
         if tokens_of(shorter) <= goal or not conversation.turns:
@@ -105,12 +109,6 @@ def fit_to_window(conversation: talk.Conversation, token_limit: int) -> talk.Con
         replies = tuple(replace(each, text=cut_middle(each.text, length)) for each in last.replies)
         shorter = replace(conversation, turns=(*others, replace(last, replies=replies)))
     return shorter
-
-
-def _without_thoughts(conversation: talk.Conversation) -> talk.Conversation:
-    """Without reasoning, which providers reject after a change before it."""
-    turns = (replace(turn, answer=replace(turn.answer, verbatim=())) for turn in conversation.turns)
-    return replace(conversation, turns=tuple(turns))
 
 
 def _without_old_output(conversation: talk.Conversation, goal: int) -> talk.Conversation:
@@ -125,13 +123,6 @@ def _without_old_output(conversation: talk.Conversation, goal: int) -> talk.Conv
     return replace(conversation, turns=(*turns, *conversation.turns[-1:]))
 
 
-def _without_old_turns(conversation: talk.Conversation, goal: int) -> talk.Conversation:
-    while len(conversation.turns) > 1 and tokens_of(conversation) > goal:
-        rest, forgotten = conversation.turns[1:], conversation.left_out_turns + 1
-        conversation = replace(conversation, turns=rest, left_out_turns=forgotten)
-    return conversation
-
-
 def _without_text(reply: talk.ToolReply) -> talk.ToolReply:
     if len(reply.text) <= _MIN_DROPPED_LENGTH:
         return reply
@@ -141,13 +132,9 @@ def _without_text(reply: talk.ToolReply) -> talk.ToolReply:
 
 def _tokens_of_turn(turn: talk.ConversationTurn) -> int:
     replies = sum(_tokens(reply.text) for reply in turn.replies)
-    return _tokens_of_answer(turn.answer) + replies + _tokens(turn.note)
-
-
-def _tokens_of_answer(answer: talk.ModelAnswer) -> int:
-    thoughts = _tokens(json.dumps([answer.extra, answer.verbatim]))
-    calls = sum(_tokens(call.name + call.arguments) for call in answer.tool_calls)
-    return _tokens(answer.text) + calls + thoughts
+    thoughts = _tokens(json.dumps([turn.answer.extra, turn.answer.verbatim]))
+    calls = sum(_tokens(call.name + call.arguments) for call in turn.answer.tool_calls)
+    return _tokens(turn.answer.text) + calls + thoughts + replies + _tokens(turn.note)
 
 
 def _tokens(text: str) -> int:
@@ -275,7 +262,6 @@ class _AgentLoop(Struct, kw_only=True):
     tally: endings.AttemptCounts = field(default_factory=endings.AttemptCounts)
 
     def work(self) -> AgentOutcome:
-        """The loop: get an answer of the model, run its calls, repeat."""
         outcome = None
         while outcome is None:
             if self.tally.steps == self.context.budget.max_steps:
@@ -289,8 +275,8 @@ class _AgentLoop(Struct, kw_only=True):
                 return endings.unanswered(self.tally, self.context.budget, self.model, error)
         return outcome
 
+    # The next answer; a conversation that is too long for the model is shortened once.
     def _complete(self) -> talk.ModelAnswer:
-        """The next answer; a conversation that is too long for the model is shortened once."""
         try:
             return self._complete_with_retries()
         except NoAnswerError as error:
@@ -309,12 +295,18 @@ class _AgentLoop(Struct, kw_only=True):
         )
 
     def _run_calls(self, answer: talk.ModelAnswer) -> AgentOutcome | None:
-        """Run the calls of an answer in order; an outcome if one of them ends the attempt."""
         if answer.stop is talk.StopReason.REFUSED:
             return endings.refused(self.tally, answer)
         replies: list[talk.ToolReply] = []
         for call in answer.tool_calls:
-            replies.append(self._use(call, replies))
+            reply = use_tool(self.context, call)
+            if EFFECT_OF_TOOL.get(call.name) is ToolEffect.SUBMITS and any(
+                earlier.failed for earlier in replies
+            ):
+                text = "not submitted, since a call before this one failed: look at that first"
+                reply = talk.ToolReply(text=text, failed=True)
+            self.tally.count(call, reply)
+            replies.append(reply)
             if not self.context.budget.remaining():
                 return endings.out_of_time(self.tally, self.context.budget)
             if EFFECT_OF_TOOL.get(call.name) is ToolEffect.SUBMITS and not replies[-1].failed:
@@ -328,13 +320,3 @@ class _AgentLoop(Struct, kw_only=True):
         if self.tally.failed_steps >= self.settings.failed_steps:
             return endings.failed(self.tally, answer.tool_calls[-1], replies[-1])
         return None
-
-    def _use(self, call: talk.ModelToolCall, before: list[talk.ToolReply]) -> talk.ToolReply:
-        reply = use_tool(self.context, call)
-        if EFFECT_OF_TOOL.get(call.name) is ToolEffect.SUBMITS and any(
-            earlier.failed for earlier in before
-        ):
-            text = "not submitted, since a call before this one failed: look at that first"
-            reply = talk.ToolReply(text=text, failed=True)
-        self.tally.count(call, reply)
-        return reply

@@ -12,7 +12,7 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -86,7 +86,16 @@ def read_text_file(root: str, path: str) -> bytes:
     """
     handle = open_below(root, parts_below(root, path), FILE_FLAGS)
     try:
-        _refuse_if_no_text(os.fstat(handle), path)
+        status = os.fstat(handle)
+        if stat.S_ISDIR(status.st_mode):
+            raise RefusedError(f"{printable(path)} is a folder; `ls` shows what is in it")
+        if not stat.S_ISREG(status.st_mode):
+            raise RefusedError(f"{printable(path)} is not a regular file")
+        if status.st_size > SIZE_LIMIT:
+            size = f"{status.st_size} bytes, more than {SIZE_LIMIT}"
+            raise RefusedError(
+                f"{printable(path)} has {size}; use run with head, tail, grep or sed"
+            )
         with os.fdopen(handle, "rb", closefd=False) as file:
             content = file.read(SIZE_LIMIT)
     finally:
@@ -127,16 +136,6 @@ def _mode(name: str, folder: int) -> int:
         return stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     except FileNotFoundError:
         return 0o644
-
-
-def _refuse_if_no_text(status: os.stat_result, path: str) -> None:
-    if stat.S_ISDIR(status.st_mode):
-        raise RefusedError(f"{printable(path)} is a folder; `ls` shows what is in it")
-    if not stat.S_ISREG(status.st_mode):
-        raise RefusedError(f"{printable(path)} is not a regular file")
-    if status.st_size > SIZE_LIMIT:
-        size = f"{status.st_size} bytes, more than {SIZE_LIMIT}"
-        raise RefusedError(f"{printable(path)} has {size}; use run with head, tail, grep or sed")
 
 
 def read_file(root: str, path: str, start_line: int = 1, end_line: "int | None" = None) -> str:
@@ -199,7 +198,16 @@ def edit(root: str, path: str, old_text: str, new_text: str, replace_all: bool =
         RefusedError: it does not occur, or too often, or this is no text file of the workspace.
     """
     if not old_text:
-        return _write_new_file(root, path, new_text)
+        try:
+            known = read_text_file(root, path)
+        except FileNotFoundError:
+            known = b""
+        if known:
+            raise RefusedError(
+                f"{printable(path)} already exists; an empty old_text makes a new file"
+            )
+        write_file(root, path, new_text.encode())
+        return f"{printable(path)}: written, {len(new_text.encode())} bytes"
     before = read_text_file(root, path).decode("utf-8", "surrogateescape")
     after, count = replace_text(before, old_text, new_text, replace_all=replace_all)
     write_file(root, path, after.encode("utf-8", "surrogateescape"))
@@ -229,7 +237,12 @@ def replace_text(text: str, old: str, new: str, *, replace_all: bool) -> "tuple[
         )
     if 2 * text.count("\r\n") > text.count("\n"):
         new = new.replace("\r\n", "\n").replace("\n", "\r\n")
-    return _spliced(text, spans, new)
+    pieces, position, count = [], 0, 0
+    for start, end in spans:
+        if start >= position:
+            pieces += [text[position:start], new]
+            position, count = end, count + 1
+    return "".join([*pieces, text[position:]]), count
 
 
 def _match_spans(text: str, old: str) -> "list[tuple[int, int]]":
@@ -243,22 +256,13 @@ def _match_spans(text: str, old: str) -> "list[tuple[int, int]]":
     return spans
 
 
+# All of them, also where they overlap.
 def _occurrences(text: str, pattern: str) -> "Iterator[tuple[int, int]]":
-    """All of them, also where they overlap."""
     compiled = re.compile(pattern)
     found = compiled.search(text)
     while found:
         yield found.span()
         found = compiled.search(text, found.start() + 1)
-
-
-def _spliced(text: str, spans: "list[tuple[int, int]]", new: str) -> "tuple[str, int]":
-    pieces, position, count = [], 0, 0
-    for start, end in spans:
-        if start >= position:
-            pieces += [text[position:start], new]
-            position, count = end, count + 1
-    return "".join([*pieces, text[position:]]), count
 
 
 def _hint(text: str, old: str) -> str:
@@ -268,18 +272,7 @@ def _hint(text: str, old: str) -> str:
     return ""
 
 
-def _write_new_file(root: str, path: str, text: str) -> str:
-    try:
-        known = read_text_file(root, path)
-    except FileNotFoundError:
-        known = b""
-    if known:
-        raise RefusedError(f"{printable(path)} already exists; an empty old_text makes a new file")
-    write_file(root, path, text.encode())
-    return f"{printable(path)}: written, {len(text.encode())} bytes"
-
-
-_TASKS = {"read_file": read_file, "edit": edit}
+_TASKS: "dict[str, Callable[..., str]]" = {"read_file": read_file, "edit": edit}
 
 
 def answer(task: str, root: str, arguments: "dict[str, object]") -> str:

@@ -290,8 +290,8 @@ def use_tool(context: ToolContext, call: ModelToolCall) -> ToolReply:
     )
 
 
+# The arguments of a call; many models write an empty text for none.
 def _parse_arguments(arguments: str) -> JsonObject:
-    """The arguments of a call; many models write an empty text for none."""
     try:
         value = json.loads(arguments or "{}")
     except (ValueError, RecursionError) as error:

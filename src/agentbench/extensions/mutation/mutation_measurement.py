@@ -121,7 +121,10 @@ def _run_mutants(
     cancel: Event,
 ) -> list[MutantResult]:
     def judged(mutant: Mutant) -> MutantResult:
-        came = judge.run(_with_mutant(reference, mutant))
+        own = reference.files[mutant.path]
+        executable = own is not None and own.executable
+        changed = FileContent(content=mutant.content, executable=executable)
+        came = judge.run(replace(reference, files={**reference.files, mutant.path: changed}))
         return MutantResult(change=mutant.change, outcome=came.outcome, detail=came.detail)
 
     with ThreadPoolExecutor(jobs, thread_name_prefix="mutant") as pool:
@@ -133,19 +136,11 @@ def _run_mutants(
             raise
 
 
-def _with_mutant(reference: JudgedChange, mutant: Mutant) -> JudgedChange:
-    """The reference solution's change, with one file replaced by a mutant's."""
-    own = reference.files[mutant.path]
-    executable = own is not None and own.executable
-    changed = FileContent(content=mutant.content, executable=executable)
-    return replace(reference, files={**reference.files, mutant.path: changed})
-
-
+# A prepared task; without the cache, the preparation is removed after the block.
 @contextmanager
 def _prepared_context(
     task: Task, settings: MutationScoreSettings, provider: SandboxProvider
 ) -> Iterator[PreparedContext]:
-    """A prepared task; without the cache, the preparation is removed after the block."""
     options = settings.options
     with owned_folder("agentbench-strength-") as scratch:
         cache = PreparationCache(
@@ -190,7 +185,6 @@ class MutantRunner:
     def __init__(
         self, context: PreparedContext, baseline: Evidence, reference: HiddenTestRun
     ) -> None:
-        """Use `mutant_runner_for` to create one."""
         self._context = context
         self._baseline = baseline
         expected = expected_tests(context.task)
@@ -287,8 +281,8 @@ def run_change(
     return HiddenTestRun(evidence=evidence, tests=run.facts, took=run.command.duration)
 
 
+# Whether tests ran, so that a failure is theirs.
 def _could_run(ran: HiddenTestRun) -> bool:
-    """Whether tests ran, so that a failure is theirs."""
     if ran.evidence.rewards is not None:
         return True
     return ran.tests is not None and bool(ran.tests.cases) and not ran.tests.collection_errors

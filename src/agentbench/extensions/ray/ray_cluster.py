@@ -101,9 +101,9 @@ class TaskFiles:
             return self._packed[task.digest]
 
 
+# The function as a remote one; Ray exports each of them to the whole cluster.
 @cache
 def _remote_function(make: Callable[[RemoteAttempt], RemoteResult]) -> Any:  # noqa: ANN401 - Ray's
-    """The function as a remote one; Ray exports each of them to the whole cluster."""
     return ray.remote(make)
 
 
@@ -184,8 +184,8 @@ class RayExecutor:
             ended.append(self._finish(*self._returned.get_nowait()))
         return ended
 
+    # Ask nodes to end their tries; after a grace period, end their processes.
     def _cancel_attempts(self) -> None:
-        """Ask nodes to end their tries; after a grace period, end their processes."""
         now = time.monotonic()
         if self._cancelled_at is None:
             self._cancelled_at = now

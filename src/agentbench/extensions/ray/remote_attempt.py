@@ -10,12 +10,10 @@ import io
 import platform
 import shutil
 import tarfile
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import cache, partial
 from pathlib import Path
-from threading import Event
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -218,9 +216,9 @@ def run_on_node(remote: RemoteAttempt) -> RemoteResult:
         return RemoteResult(record=record, files=pack(folder), node=platform.node())
 
 
+# This node's back end; removes orphans of killed runs first, once per process.
 @cache
 def _provider(sandbox: str, cache_dir: Path) -> SandboxProvider:
-    """This node's back end; removes orphans of killed runs first, once per process."""
     options = RunOptions(sandbox=sandbox, cache_dir=cache_dir)
     provider = select_sandbox(options).provider
     remove_all_orphans(cache_dir, provider, say=options.say)
@@ -240,19 +238,15 @@ def _run_attempt(
     )
     work = partial(run_attempt, task, agent, resources, slot)
     try:
-        return _cut_off_by_interrupt(work, resources.cancel)
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            future = pool.submit(work)
+            while True:
+                try:
+                    return future.result(timeout=_POLL)
+                except TimeoutError:
+                    if future.done():
+                        raise
+                except KeyboardInterrupt:
+                    resources.cancel.set()
     finally:
         resources.background.finish()  # the worker may be ended as soon as it has nothing to do
-
-
-def _cut_off_by_interrupt(work: Callable[[], AttemptRecord], cancel: Event) -> AttemptRecord:
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        future = pool.submit(work)
-        while True:
-            try:
-                return future.result(timeout=_POLL)
-            except TimeoutError:
-                if future.done():
-                    raise
-            except KeyboardInterrupt:
-                cancel.set()

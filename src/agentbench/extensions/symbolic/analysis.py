@@ -221,7 +221,6 @@ def analyse(opened: sandbox.AnalysisSandbox, request: AnalysisRequest) -> Analys
 
 
 def _parse_result(result: CommandResult) -> AnalysisResult:
-    """The program's answer, or the reason why there is none."""
     lines = [_parse_line(line) for line in result.stdout.splitlines()[-200:]]
     found = [line.found for line in lines if line.found is not None]
     if found:
@@ -250,8 +249,8 @@ def why_it_ended(result: CommandResult) -> str:
             return f"the code ended the analysis before it answered{how}"
 
 
+# A parsed line; an empty one if the code printed it.
 def _parse_line(line: str) -> _ProgramLine:
-    """A parsed line; an empty one if the code printed it."""
     if len(line) <= _MOST_LINE and line.startswith("{"):
         with suppress(ValidationError):
             return _ProgramLine.model_validate_json(line)

@@ -113,7 +113,9 @@ def _make(folder: Path, versions: Mapping[str, str | None], python: PythonVersio
             _copy(versions, scratch)
         else:
             _fetch(versions, python, scratch)
-        _open_to_all(scratch)
+        scratch.chmod(0o755)
+        for path in scratch.rglob("*"):
+            path.chmod(0o755 if path.is_dir() else 0o644)
         scratch.rename(folder)
     except OSError as fault:
         raise UnavailableError(f"{folder}: cannot be created: {fault.strerror or fault}") from fault
@@ -151,7 +153,6 @@ def _fetch(versions: Mapping[str, str | None], python: PythonVersion, target: Pa
 
 
 def _refusal(command: list[str]) -> str:
-    """The output of pip if it failed; empty if it succeeded."""
     seconds = _FETCHED_WITHIN.total_seconds()
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
@@ -161,15 +162,8 @@ def _refusal(command: list[str]) -> str:
     return "" if done.returncode == 0 else lines[-1][:_MAX_PIP_OUTPUT]
 
 
-def _open_to_all(folder: Path) -> None:
-    """Make files readable by the sandbox's user, regardless of our umask."""
-    folder.chmod(0o755)
-    for path in folder.rglob("*"):
-        path.chmod(0o755 if path.is_dir() else 0o644)
-
-
+# The required distributions and all their requirements, with our versions of them.
 def _closure(python: PythonVersion) -> dict[str, str | None]:
-    """The required distributions and all their requirements, with our versions of them."""
     dotted = _dotted(python)
     environment = {"python_version": dotted, "python_full_version": f"{dotted}.0", "extra": ""}
     found: dict[str, str | None] = {}

@@ -181,8 +181,8 @@ def search_tests(subject: search.ComparedAttempt, seconds: float) -> search.Sear
     return search.SearchResult(effort=effort, left=() if all(agents) else runs.nothing_observed())
 
 
+# The first differences, with as few changes as possible, and the number of the others.
 def _confirmed(runs: "_ChangedTestRuns", found: Sequence[ObservedDifference]) -> Iterator[RuleHit]:
-    """The first differences, with as few changes as possible, and the number of the others."""
     reported = found[:_MAX_DIFFERENCES]
     fewer = runs.with_fewer_changes(reported)
     smaller: list[ObservedDifference] = []
@@ -210,7 +210,6 @@ class _ChangedTestRuns(Struct, kw_only=True):
     why: str = ""  # the last run observed nothing
 
     def nothing_observed(self) -> tuple[NotCompared, ...]:
-        """Why the tests compare nothing."""
         return (NotCompared("tests", self.why or "no changed test could be run"),)
 
     def with_fewer_changes(self, found: Sequence[ObservedDifference]) -> "_ChangedTestRuns":
@@ -229,16 +228,12 @@ class _ChangedTestRuns(Struct, kw_only=True):
         """Those with few and short changes first."""
         return sorted(found, key=self._size)
 
+    # The tests' observations, with two orders of the items of sets. Raises: SandboxError: the
+    # sandbox is lost.
     def twice(self, tree: SourceTree) -> list[Observations]:
-        """The tests' observations, with two orders of the items of sets.
-
-        Raises:
-            SandboxError: the sandbox is lost.
-        """
         return [self.observed(tree, hashes) for hashes in (0, 1)]
 
     def base(self) -> Observations:
-        """The tests' observations in the base."""
         return self.observed(self.subject.trees.base, 0)
 
     def is_part(
@@ -250,7 +245,6 @@ class _ChangedTestRuns(Struct, kw_only=True):
         return same and set(mine.changes) < set(whole.changes)
 
     def words(self, found: ObservedDifference, base: Observations) -> RuleHit:
-        """A difference, for a reader."""
         variant, path = self._variant(found), _path(found)
         expression = self.changed[path].places[found.at] if found.at >= 0 else "the test"
         changes = " and ".join(
@@ -314,15 +308,15 @@ class _ChangedTestRuns(Struct, kw_only=True):
         )
 
 
+# The working folder is on the path of `python -m pytest`, but not of `pytest`.
 def _pytest_start(pytest: TestCommand) -> tuple[str, ...]:
-    """The working folder is on the path of `python -m pytest`, but not of `pytest`."""
     if pytest.as_module:
         return (pytest.interpreter, "-m", "pytest")
     return (pytest.interpreter, "-c", _NO_PATH)
 
 
+# The changed test files: hidden ones first, as many tests as there is time for.
 def _changed_files(facts: TaskFacts) -> dict[PurePosixPath, variants.AmplifiedTests]:
-    """The changed test files: hidden ones first, as many tests as there is time for."""
     sources = list(_test_texts(facts))[:_MAX_FILES]
     deciding = {
         one.rpartition("::")[2].partition("[")[0] for one in facts.task.answer_key.fail_to_pass

@@ -70,8 +70,8 @@ def search_inputs(subject: search.ComparedAttempt, seconds: float) -> search.Sea
     )
 
 
+# Differing definitions first, then those that tests call, since their purpose is known.
 def _ordered(contrast: TreeDifference, tests: search.TaskTests) -> list[DefinitionId]:
-    """Differing definitions first, then those that tests call, since their purpose is known."""
     differing = set(contrast.differing)
     return sorted(
         contrast.callable,
@@ -82,13 +82,13 @@ def _ordered(contrast: TreeDifference, tests: search.TaskTests) -> list[Definiti
     )
 
 
+# The answers, as many as came, and why not more.
 def _compare(
     subject: search.ComparedAttempt,
     definition_ids: Sequence[DefinitionId],
     tests: search.TaskTests,
     seconds: float,
 ) -> tuple[list[ComparisonResult], str]:
-    """The answers, as many as came, and why not more."""
     near, far = definition_ids[:_ALONG_PATHS], definition_ids[_ALONG_PATHS:]
     share = seconds / (_PATHS_WEIGH * len(near) + len(far))
     with subject.sandboxes.opened() as sandbox:
@@ -146,7 +146,6 @@ def import_location_of(
 
 
 def _read_answers(result: CommandResult, number: int) -> tuple[list[ComparisonResult], str]:
-    """The answers that came, and why not all did."""
     answers: list[ComparisonResult] = []
     for line in result.stdout.splitlines()[:number]:
         try:
@@ -207,7 +206,14 @@ def reproduce_differences(
         if why:
             doubtful.append(NotCompared(where, f"a difference on {difference.call} {why}"))
         else:
-            what = _difference_text(difference.call, replays)
+            reference, agents = replays.reference.outcomes[0], replays.agents.outcomes[0]
+            base = (
+                " / ".join(dict.fromkeys(replays.base.outcomes)) or f"unknown: {replays.base.why}"
+            )
+            what = (
+                f"differs from the reference on {difference.call}: {agents}; "
+                f"the reference {reference} (base: {base})"
+            )
             confirmed.append(warning(where, what))
     return tuple(confirmed), tuple(doubtful)
 
@@ -247,11 +253,3 @@ def _why_not_reproduced(replays: _Replays) -> str:
     if replays.reference.values[0] == replays.agents.values[0]:
         return "was not reproduced with each tree in its own sandbox"
     return ""
-
-
-def _difference_text(call: str, replays: _Replays) -> str:
-    reference, agents = replays.reference.outcomes[0], replays.agents.outcomes[0]
-    base = " / ".join(dict.fromkeys(replays.base.outcomes)) or f"unknown: {replays.base.why}"
-    return (
-        f"differs from the reference on {call}: {agents}; the reference {reference} (base: {base})"
-    )

@@ -67,18 +67,14 @@ def _named(body: list[ast.stmt], scope: str) -> Iterator[tuple[str, DefinitionKi
             yield scope + node.name, DefinitionKind.CLASS, _head(node)
             yield from _named(node.body, f"{scope}{node.name}.")
         elif not scope and not isinstance(node, ast.Import | ast.ImportFrom | ast.Pass):
-            yield from _statement(node)
-
-
-def _statement(node: ast.stmt) -> Iterator[tuple[str, DefinitionKind, ast.AST]]:
-    """The names that a statement of a module defines, or else uses."""
-    inner = [child for child in ast.walk(node) if isinstance(child, _SCOPES)]
-    names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
-    stored = [one.id for one in names if isinstance(one.ctx, ast.Store)]
-    for child in inner:  # under an `if` or `try`
-        yield child.name, DefinitionKind.FUNCTION, node
-    for name in dict.fromkeys(stored or [one.id for one in names if not inner]):
-        yield name, DefinitionKind.VALUE, node
+            # The names that a statement of a module defines, or else uses.
+            inner = [child for child in ast.walk(node) if isinstance(child, _SCOPES)]
+            names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
+            stored = [one.id for one in names if isinstance(one.ctx, ast.Store)]
+            for child in inner:  # under an `if` or `try`
+                yield child.name, DefinitionKind.FUNCTION, node
+            for name in dict.fromkeys(stored or [one.id for one in names if not inner]):
+                yield name, DefinitionKind.VALUE, node
 
 
 def _head(node: ast.ClassDef) -> ast.ClassDef:
@@ -89,7 +85,6 @@ def _head(node: ast.ClassDef) -> ast.ClassDef:
 
 class _WithoutDocstrings(ast.NodeTransformer):
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Remove the docstrings and texts below a node."""
         super().generic_visit(node)
         if isinstance(node, _SCOPES):
             node.body = [one for one in node.body if not _is_text(one)]
@@ -229,7 +224,6 @@ def compare_trees(
 def _differing(
     reference: TreeModules, agents: TreeModules
 ) -> tuple[list[DefinitionId], list[DefinitionId]]:
-    """The definitions that differ, and those that only one tree has."""
     ours, theirs = reference.definitions, agents.definitions
     differing = [
         definition_id
@@ -244,8 +238,8 @@ def _differing(
     return differing, lone
 
 
+# The differing definitions and their possible callers, by name, the nearest first.
 def _reached(changed: Iterable[DefinitionId], *trees: TreeModules) -> list[DefinitionId]:
-    """The differing definitions and their possible callers, by name, the nearest first."""
     users: dict[str, dict[DefinitionId, None]] = defaultdict(dict)
     for tree in trees:
         for definition_id, definition in tree.definitions.items():
@@ -262,8 +256,8 @@ def _reached(changed: Iterable[DefinitionId], *trees: TreeModules) -> list[Defin
     return list(found)
 
 
+# A constructor is called by its class.
 def _class_if_constructor(definition_id: DefinitionId) -> DefinitionId:
-    """A constructor is called by its class."""
     scope, _, own = definition_id.name.rpartition(".")
     return (
         DefinitionId(definition_id.path, scope) if own in _CONSTRUCTORS and scope else definition_id

@@ -106,7 +106,6 @@ class FoundFunction:
 
     @property
     def plain(self) -> Function:
-        """The function with its decorators."""
         function: Function = _without_binding(self.attribute)
         return function
 
