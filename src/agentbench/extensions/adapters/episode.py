@@ -131,6 +131,8 @@ class Episode:
         """
         try:
             self._session = await self._opened.enter_async_context(self._judge.session(self._task))
+        # A lost engine says nothing about the model: the verdict has no reward, and nothing is
+        # raised.
         except (OutageError, StorageError, SandboxError) as error:
             self._failure = str(error)
 

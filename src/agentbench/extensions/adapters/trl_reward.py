@@ -74,6 +74,7 @@ class JudgedReward:
                 f"expected a column {self._column!r} in the data set, with the path of each "
                 f"task's folder; found {', '.join(sorted(columns))}"
             )
+        # All are submitted before the first result is awaited, so that they are judged in parallel.
         scorings = [
             self._judge.score(task, patch=self._patch_in(completion), deadline=self._deadline)
             for task, completion in zip(tasks, completions, strict=True)
@@ -82,6 +83,7 @@ class JudgedReward:
         log_extra = columns.get("log_extra")
         if callable(log_extra):
             log_extra("verdict", [str(each.reason or "RESOLVED") for each in verdicts])
+        # None where the infrastructure failed: a zero would teach the model something wrong.
         return [verdict.reward for verdict in verdicts]
 
 

@@ -46,6 +46,7 @@ class Selection(Struct, frozen=True, kw_only=True):
         """Whether an attempt passes all filters."""
         if verdict_kind(attempt) not in self.verdicts:
             return False
+        # A resolved attempt has neither a reason nor a fault.
         if not attempt.resolved:
             if self.reasons and attempt.failure_reason not in self.reasons:
                 return False

@@ -231,6 +231,8 @@ class LlmAgent(Struct, frozen=True, kw_only=True):
         """
         if model is None:
             raise LLMError("the llm agent needs a model, found none: give --model provider/name")
+        # As other agents without a client for them: an attempt without its servers would be judged
+        # for something else.
         if problem.mcp_servers:
             raise UsageError(
                 f"--agent llm does not support MCP servers, which the task {problem.id} has: "

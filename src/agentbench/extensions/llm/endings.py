@@ -56,6 +56,7 @@ def complete_with_retries(
             pause = error.retry_after
             if pause is None:
                 pause = _FIRST_PAUSE_SECONDS * _PAUSE_FACTOR ** (number - 1)
+            # A pause that ends after the attempt is not begun.
             has_time = pause < budget.remaining().total_seconds()
             if number >= max_attempts or not error.may_retry or not has_time:
                 raise NoAnswerError(error.failure, number) from error
@@ -145,6 +146,7 @@ def refused(tally: AttemptCounts, answer: ModelAnswer) -> AgentOutcome:
 def fell_silent(tally: AttemptCounts) -> AgentOutcome:
     """The model stopped calling tools: it is done or gave up."""
     many = f"{tally.silent_steps} answers in a row without a tool call, the last at step"
+    # The tests decide in any case whether the change is right.
     if tally.changes:
         message = f"stopped without `submit`: {many} {tally.steps}"
         return tally.outcome(AgentEnding.SUBMITTED, message)

@@ -116,6 +116,7 @@ def write_file(root: str, path: str, content: bytes) -> None:
     if not name:
         raise RefusedError("the workspace itself is no file")
     folder = open_below(root, tuple(folders), FOLDER_FLAGS, make=True)
+    # Renamed into its place, so that a killed call leaves the old file whole.
     draft = f".agentbench-{secrets.token_hex(8)}"
     try:
         handle = os.open(draft, _NEW_FILE_FLAGS, 0o600, dir_fd=folder)

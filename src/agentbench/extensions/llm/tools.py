@@ -277,6 +277,7 @@ def use_tool(context: ToolContext, call: ModelToolCall) -> ToolReply:
         SandboxError: the sandbox is lost.
         RunCancelled: the run was cancelled.
     """
+    # Models misspell names and arguments: they get an answer, and can repair the call.
     for tool in _TOOLS:
         if tool.name == call.name:
             try:

@@ -115,6 +115,7 @@ def mutants_of(files: Sequence[FixedFile]) -> Mutants:
     found, equivalent = _make_mutants(own)
     if len(found) < FEW_MUTANTS:
         scope = MutationScope.FUNCTIONS
+        # A fix of a line or two gives too few mutants for a share of them to say something.
         wider = {one: _rewrites_within(one.source, one.wider) for one in read}
         found, equivalent = _make_mutants(wider)
     parts = {one: tuple(undo_parts(one.before, one.source)) for one in read if one.before}

@@ -96,6 +96,7 @@ def _score(context: PreparedContext, settings: MutationScoreSettings) -> Mutatio
     if isinstance(judge, str):
         return MutationScore(why_not=judge, sandbox=context.provider.name)
     drawn = mutants.drawn(settings.most, seed=settings.seed)
+    # Mutants are judged like attempts, each in a fresh sandbox with the task's memory.
     jobs = settings.options.jobs or fitting_jobs([context.task])
     return MutationScore(
         scope=mutants.scope,

@@ -157,6 +157,8 @@ class RayExecutor:
             num_cpus=task.environment.cpus / _ATTEMPTS_PER_CPU,
             memory=task.environment.memory_mib << 20,
             resources={SLOT: 1},
+            # Ray's own retry would make an attempt that the run does not know: the scheduler
+            # retries.
             max_retries=0,
         )
         slot = AttemptSlot(
@@ -191,6 +193,7 @@ class RayExecutor:
             self._cancelled_at = now
         elif now < self._cancelled_at + _GRACE:
             return
+        # First the nodes end their attempts themselves, and remove their sandboxes.
         late = now >= self._cancelled_at + _GRACE
         for ref in self._remote_tasks:
             ray.cancel(ref, force=late)

@@ -53,6 +53,7 @@ def pack(folder: Path, *, limit: int = MOST_BYTES) -> FolderArchive:
     sizes = {path: path.lstat().st_size for path in files}
     remaining, left_out, buffer = limit, [], io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=1) as archive:
+        # One huge log must not push out the small files, which a reader needs first.
         for path in sorted(files, key=lambda path: (sizes[path], path)):
             name = path.relative_to(folder).as_posix()
             remaining -= sizes[path]
