@@ -217,10 +217,7 @@ def analyse(opened: sandbox.AnalysisSandbox, request: AnalysisRequest) -> Analys
         "idle_paths": IDLE_PATHS,
     }
     wall = request.seconds + GRACE_SECONDS
-    return _parse_result(opened.run(_ANALYSIS_PROGRAM, json.dumps(question), seconds=wall))
-
-
-def _parse_result(result: CommandResult) -> AnalysisResult:
+    result = opened.run(_ANALYSIS_PROGRAM, json.dumps(question), seconds=wall)
     lines = [_parse_line(line) for line in result.stdout.splitlines()[-200:]]
     found = [line.found for line in lines if line.found is not None]
     if found:

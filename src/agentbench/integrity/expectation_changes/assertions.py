@@ -64,7 +64,6 @@ def is_named_equality(name: str) -> bool:
 
 
 def _asserted(reader: LiteralReader, test: ast.expr, doubt: int) -> Sites:
-    """The expected values in a condition that must be true, by comparison."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         for value in test.values:
             yield from _asserted(reader, value, doubt)
@@ -98,15 +97,19 @@ def _compared(
             singletons = [side for side in known if isinstance(side.value, bool | None)]
             return [value for side in singletons for value in reader.literals(side, doubt)]
         case ast.In():
-            return _member(reader, sides[0], doubt + 1)
+            left = sides[0]
+            is_column = isinstance(left, ast.Name) and left.id in reader.columns
+            if is_column or reader.is_constant(left) or isinstance(left, ast.Tuple):
+                return reader.literals(left, doubt + 1, FAR)
+            return []
         case _:
             return []  # a value that differs from one value differs from another, too
 
 
+# The values of the constant one of two sides that must be equal.
 def _equal(
     reader: LiteralReader, sides: Sides, doubt: int, distance: Distance = NEAR
 ) -> list[ExpectedValue]:
-    """The values of the constant one of two sides that must be equal."""
     left, right = sides
     if reader.is_constant(left) and reader.is_constant(right):
         return []
@@ -119,10 +122,10 @@ def _equal(
     return on_left if least_left < least_right else on_right
 
 
+# The values of a side, except those that may also change the other side.
 def _apart(
     reader: LiteralReader, side: ast.expr, other: ast.expr, doubt: int, distance: Distance
 ) -> list[ExpectedValue]:
-    """The values of a side, except those that may also change the other side."""
     values = reader.literals(side, doubt, distance)
     if not reader.columns:
         return values
@@ -137,13 +140,6 @@ def _apart(
         elif not shared:
             found.append(replace(value, doubt=value.doubt + extra))
     return found
-
-
-def _member(reader: LiteralReader, left: ast.expr, doubt: int) -> list[ExpectedValue]:
-    is_column = isinstance(left, ast.Name) and left.id in reader.columns
-    if is_column or reader.is_constant(left) or isinstance(left, ast.Tuple):
-        return reader.literals(left, doubt, FAR)
-    return []
 
 
 def expected_in(
@@ -204,7 +200,6 @@ def _called(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
 
 
 def _almost(reader: LiteralReader, call: ast.Call) -> Distance | None:
-    """The tolerance of an assertion of closeness; `None` for any other assertion."""
     name = name_of(call.func)
     if name == "assert_allclose":
         return reader.tolerance(call, {"rtol": 1e-7, "atol": 0.0})

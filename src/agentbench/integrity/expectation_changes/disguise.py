@@ -62,8 +62,8 @@ def _child_nodes(node: ast.AST) -> Iterator[ast.AST]:
             yield from (c for c in children if isinstance(c, ast.AST) and c not in alone)
 
 
+# Numbers and texts that are compared by `is`.
 def _compared_by_identity(node: ast.AST) -> list[ast.AST]:
-    """Numbers and texts that are compared by `is`."""
     if not isinstance(node, ast.Compare):
         return []
     if not any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):

@@ -67,7 +67,6 @@ class Instance(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The last part of its class's name."""
         return last_part(self.types[0]) if self.types else "?"
 
     def disclosed(self, name: str) -> "CanonicalValue | None":

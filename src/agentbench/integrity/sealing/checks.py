@@ -121,7 +121,6 @@ class Site(Struct, frozen=True, kw_only=True):
 
     @property
     def removed(self) -> Iterator[Removed]:
-        """The operands that were taken out."""
         yield from removed_operands(self.check)
 
     @property

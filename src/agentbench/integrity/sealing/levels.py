@@ -79,7 +79,6 @@ class FileNames(Struct, frozen=True, kw_only=True):
     measured: Counter[NameKey]  # how often the file takes the length of a name's value
 
     def key(self, name: str, owner: str) -> NameKey:
-        """The binding that a name has in a function."""
         scope = self.functions.get(owner)
         return (owner, name) if scope is not None and name in scope.bound else ("", name)
 
@@ -211,8 +210,8 @@ _IMMUTABLE = frozenset([
 ])  # fmt: skip
 
 
+# Whether a value most likely never changes, since it is immutable or a table of the module.
 def _stays_equal(node: ast.expr, *, is_global: bool) -> bool:
-    """Whether a value most likely never changes, since it is immutable or a table of the module."""
     value = evaluate(node)
     if not isinstance(value, NotConstant):
         return is_immutable(value) or (is_global and bool(value))

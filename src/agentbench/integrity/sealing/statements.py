@@ -212,8 +212,8 @@ class StatementReader(Struct, frozen=True, kw_only=True):
         is_unordered = ordered is not None and evaluate(ordered) is False
         return self.conditions.compared([found, given["values"]], [ast.Eq], unordered=is_unordered)
 
+    # `assertContains(response, text, count=None, status_code=200, html=False)` of Django.
     def _page(self, call: ast.Call, name: str) -> list[SealedCheck] | None:
-        """`assertContains(response, text, count=None, status_code=200, html=False)` of Django."""
         given = dict(zip(_PAGES[name], call.args, strict=False))
         given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
         read, text, count = self.conditions, given.get("text"), given.get("count")
@@ -237,8 +237,8 @@ class StatementReader(Struct, frozen=True, kw_only=True):
         )
         return [SealedCheck(check=check, recorded=(page, *named))]
 
+    # `result.stdout.fnmatch_lines(patterns)` and the like, of pytest's LineMatcher.
     def _output_lines(self, call: ast.Call, name: str, output: ast.expr) -> SealedStatement | None:
-        """`result.stdout.fnmatch_lines(patterns)` and the like, of pytest's LineMatcher."""
         read, given = self.conditions, {k.arg: evaluate(k.value) for k in call.keywords}
         consecutive = given.pop("consecutive", False)
         if name_of(output) not in ("stdout", "stderr") or len(call.args) != 1 or given:
@@ -261,8 +261,8 @@ class StatementReader(Struct, frozen=True, kw_only=True):
         )
         return SealedStatement(checks=(SealedCheck(check=found, recorded=(lines, *named)),))
 
+    # `result.assert_outcomes(passed=1)`: the counts that the call does not give are 0.
     def _counts(self, call: ast.Call, output: ast.expr, method: str) -> SealedCheck | None:
-        """`result.assert_outcomes(passed=1)`: the counts that the call does not give are 0."""
         names = _COUNTED[: 3 if method == "countoutcomes" else None]
         given = dict(zip(names, call.args, strict=False))
         given |= {_PLURALS.get(k.arg, k.arg): k.value for k in call.keywords if k.arg}
@@ -332,8 +332,8 @@ class StatementReader(Struct, frozen=True, kw_only=True):
             checks.append(read.compared(counted, [ast.Eq]))
         return checks
 
+    # An assertion that the host does not know: its values must equal the reference's.
     def _unknown(self, call: ast.Call) -> SealedStatement:
-        """An assertion that the host does not know: its values must equal the reference's."""
         name = name_of(call.func)
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
         if isinstance(call.func, ast.Attribute) and self._may_be_tested(call.func.value):
@@ -356,8 +356,8 @@ class StatementReader(Struct, frozen=True, kw_only=True):
             unsealed=None if recorded else f"the host cannot evaluate {name}",
         )
 
+    # Whether a method may assert something about its object: no test case, no module.
     def _may_be_tested(self, receiver: ast.expr) -> bool:
-        """Whether a method may assert something about its object: no test case, no module."""
         dotted = dotted_name(receiver)
         is_imported = dotted.partition(".")[0] in self.conditions.levels.names.imported
         return dotted not in ("self", "cls") and not is_imported

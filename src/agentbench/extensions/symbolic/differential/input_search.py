@@ -21,7 +21,7 @@ from agentbench.extensions.symbolic.differential.tree_difference import (
 )
 from agentbench.extensions.symbolic.differential.trees import SourceTree
 from agentbench.sandbox.interface import Sandbox
-from agentbench.scoring.evidence import CommandResult, Ending
+from agentbench.scoring.evidence import Ending
 
 _COMPARE_PROGRAM = "compare"
 _MAX_PAIRS = 20  # pairs of an attempt
@@ -111,9 +111,19 @@ def _compare(
             )
             limit = weight * share * len(some) + _GRACE
             text = question.model_dump_json()
-            return _read_answers(
-                subject.sandboxes.ask(sandbox, _COMPARE_PROGRAM, text, seconds=limit), len(some)
-            )
+            result = subject.sandboxes.ask(sandbox, _COMPARE_PROGRAM, text, seconds=limit)
+            number = len(some)
+            answers: list[ComparisonResult] = []
+            for line in result.stdout.splitlines()[:number]:
+                try:
+                    answers.append(ComparisonResult.model_validate_json(line))
+                except ValidationError:
+                    return answers, "the comparing program gave an invalid answer"
+            if len(answers) == number:
+                return answers, ""
+            if result.ending is Ending.TIMED_OUT:
+                return answers, "the time was up"
+            return answers, f"the comparing program failed: {search.failure_text(result)}"
 
         answers, why = compare_some(near, _PATHS_WEIGH)
         if why or not far:
@@ -143,20 +153,6 @@ def import_location_of(
     module = subject.contrast.modules[definition_id.path]
     paths = tuple(map(str, dict.fromkeys((tree / module.root, tree))))
     return analysis.FunctionLocation(paths=paths, module=module.name, name=definition_id.name)
-
-
-def _read_answers(result: CommandResult, number: int) -> tuple[list[ComparisonResult], str]:
-    answers: list[ComparisonResult] = []
-    for line in result.stdout.splitlines()[:number]:
-        try:
-            answers.append(ComparisonResult.model_validate_json(line))
-        except ValidationError:
-            return answers, "the comparing program gave an invalid answer"
-    if len(answers) == number:
-        return answers, ""
-    if result.ending is Ending.TIMED_OUT:
-        return answers, "the time was up"
-    return answers, f"the comparing program failed: {search.failure_text(result)}"
 
 
 def _uncompared(

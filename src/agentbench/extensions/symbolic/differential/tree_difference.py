@@ -203,7 +203,17 @@ def compare_trees(
     """
     reference = modules_of(trees.reference, test_paths)
     agents = modules_of(trees.agents, test_paths)
-    differing, lone = _differing(reference, agents)
+    ours, theirs = reference.definitions, agents.definitions
+    differing = [
+        definition_id
+        for definition_id in ours
+        if definition_id in theirs and ours[definition_id].shape != theirs[definition_id].shape
+    ]
+    lone = [
+        definition_id
+        for definition_id in [*ours, *theirs]
+        if (definition_id in ours) != (definition_id in theirs)
+    ]
     reached = map(_class_if_constructor, _reached([*differing, *lone], reference, agents))
     return TreeDifference(
         differing=tuple(differing),
@@ -219,23 +229,6 @@ def compare_trees(
         ),
         modules=reference.modules,
     )
-
-
-def _differing(
-    reference: TreeModules, agents: TreeModules
-) -> tuple[list[DefinitionId], list[DefinitionId]]:
-    ours, theirs = reference.definitions, agents.definitions
-    differing = [
-        definition_id
-        for definition_id in ours
-        if definition_id in theirs and ours[definition_id].shape != theirs[definition_id].shape
-    ]
-    lone = [
-        definition_id
-        for definition_id in [*ours, *theirs]
-        if (definition_id in ours) != (definition_id in theirs)
-    ]
-    return differing, lone
 
 
 # The differing definitions and their possible callers, by name, the nearest first.

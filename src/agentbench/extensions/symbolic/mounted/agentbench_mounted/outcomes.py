@@ -74,9 +74,6 @@ class _FormBuilder:
             return ["items", name, self._items(value, depth)]
         if isinstance(value, Iterator):
             return ["items", "iterator", self._items(value, depth)]
-        return self._object(value, depth)
-
-    def _object(self, value: object, depth: int) -> Form:
         if dataclasses.is_dataclass(value):
             compared = [field for field in dataclasses.fields(value) if field.compare]
             attributes = {field.name: getattr(value, field.name, None) for field in compared}

@@ -122,7 +122,16 @@ def _calls(signature: inspect.Signature, guessed: list[str]) -> list[str]:
 
 def samples(signature: inspect.Signature, tree: ast.AST) -> list[str]:
     """The arguments of calls, as text; none if a type has no plain values."""
-    named = _literals(tree)
+    # The constants in the code by their types, and the numbers next to them.
+    found: Literals = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and type(node.value) in _OFTEN and node.value is not None:
+            values = found.setdefault(type(node.value), [])
+            values.append(node.value)
+            if type(node.value) is int:
+                values += [node.value + 1, node.value - 1]
+    most = _MOST_VALUES // 2
+    named = {kind: list(dict.fromkeys(values))[:most] for kind, values in found.items()}
     columns: list[list[str]] = []
     for name, each in signature.parameters.items():
         if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
@@ -171,16 +180,3 @@ def _values(annotation: object, named: Literals) -> Iterator[str]:
         yield "[]"
         yield from (f"[{one}]" for one in inner)
         yield from (f"[{one}, {other}]" for one, other in itertools.pairwise(inner))
-
-
-# The constants in the code by their types, and the numbers next to them.
-def _literals(tree: ast.AST) -> Literals:
-    found: Literals = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and type(node.value) in _OFTEN and node.value is not None:
-            values = found.setdefault(type(node.value), [])
-            values.append(node.value)
-            if type(node.value) is int:
-                values += [node.value + 1, node.value - 1]
-    most = _MOST_VALUES // 2
-    return {kind: list(dict.fromkeys(values))[:most] for kind, values in found.items()}
