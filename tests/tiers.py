@@ -93,7 +93,7 @@ SANDBOXED_FILES = frozenset(
         "extensions/adapters/test_verifiers_taskset.py",
         "models/gateway/test_behind_relay.py",
         "sandbox/egress/test_proxied_sandbox.py",
-        "attempt/stages/test_commands_before_tests.py",
+        "attempt/test_commands_before_tests.py",
         "report/test_failures_of_runs.py",
         "audit/test_control_rules.py",
         "extensions/symbolic/differential/test_differential_audit.py",
@@ -149,7 +149,7 @@ SANDBOXED_FILES = frozenset(
         "sandbox/bubblewrap/test_program.py",
         "sandbox/test_registry.py",
         "sandbox/docker/test_diagnosis.py",
-        "attempt/stages/test_verifier_run.py",
+        "attempt/test_verifier_run.py",
     }
 )
 """Files with tests that start a sandbox, or speak to an engine, without a fixture's help."""

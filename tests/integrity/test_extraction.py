@@ -17,7 +17,6 @@ BASE = {"pkg/a.py": b"a = 1\n", "pkg/b.py": b"b = 1\n", "run.sh": b"echo\n"}
 
 
 def change_of(tar: bytes, base: bytes | None = None, limits: ExtractionLimits | None = None):
-    """What an agent that left this tar has changed."""
     return read_change([tar], *base_of(tree_tar(BASE) if base is None else base), limits)
 
 
@@ -293,7 +292,6 @@ def test_files_that_become_folders_and_back_come_out_right_too(before, after):
 
 
 def flat(shape: dict, prefix: str = "") -> dict[str, bytes | None]:
-    """The paths of nested folders."""
     paths: dict[str, bytes | None] = {}
     for name, below in shape.items():
         paths[f"{prefix}{name}"] = None if isinstance(below, dict) else below
@@ -307,7 +305,6 @@ def files_in(shape: dict) -> dict[str, bytes]:
 
 
 def applied(before: dict[str, bytes], change: WorkspaceChange) -> dict[str, tuple[bytes, bool]]:
-    """What `write_files` does: remove, folders too, then write."""
     now = {P(name): (content, False) for name, content in before.items()}
     removed = [path for path, file in change.files.items() if file is None]
     for gone in (*removed, *change.emptied):

@@ -34,8 +34,6 @@ _AT_A_TIME = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharingBench(Bench):
-    """Makes two attempts at a time, and returns that with the worse outcome for us."""
-
     counting: CountingProvider
     worse: Callable[[AttemptRecord], bool] = field(default=lambda record: record.resolved)
 
@@ -66,7 +64,6 @@ def sharing_bench(docker_bench: Bench) -> SharingBench:
 
 @pytest.fixture
 def honest_bench(sharing_bench: SharingBench) -> SharingBench:
-    """The worse outcome is that a correct fix is not resolved."""
     return SharingBench(
         provider=sharing_bench.provider,
         engine=sharing_bench.engine,

@@ -26,7 +26,6 @@ NEW = FileContent(content=b"new = 1\n", executable=False)
 
 
 def judged(change: WorkspaceChange | dict[str, FileContent | None], **more):
-    """What is kept of a change, and what was dropped and why."""
     if isinstance(change, dict):
         change = WorkspaceChange(files={P(name): file for name, file in change.items()})
     given = {"test_paths": ("tests",), "patterns": (), "hidden": frozenset(), "runner": PYTEST}

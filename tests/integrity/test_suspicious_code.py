@@ -5,7 +5,6 @@ from agentbench.scoring.evidence import Severity
 
 
 def seen(after: str | bytes, before: str | None = None, path: str = "shop.py") -> list[str]:
-    """What is found in a file, as `line: what`."""
     content = after.encode() if isinstance(after, str) else after
     found = suspicious_code(path, before.encode() if before is not None else None, content)
     assert all(f.rule == "suspicious-code" and f.severity is Severity.INFO for f in found)

@@ -12,21 +12,18 @@ def plain(content: bytes = b"x") -> FileContent:
 
 
 def tree(*files: str, size: int = 1) -> WorkspaceTree:
-    """The paths of some files and of their folders."""
     folders = {folder for name in files for folder in P(name).parents}
     entries = {folder: TreeEntry(kind=EntryKind.FOLDER) for folder in folders}
     return entries | {P(name): TreeEntry(kind=EntryKind.FILE, size=size) for name in files}
 
 
 def code(size: int, flags: int = 0) -> FileContent:
-    """Byte-code of a source of that size."""
     return plain(
         b"\xa7\r\r\n" + flags.to_bytes(4, "little") + bytes(4) + size.to_bytes(4, "little")
     )
 
 
 def kept(files, base=None, tracked=()):
-    """What counts as work, and what does not."""
     files = {P(name): file for name, file in files.items()}
     separated = separate_caches(files, base or tree(), lambda: frozenset(map(P, tracked)))
     return {str(path) for path in separated.files}, separated.caches

@@ -226,7 +226,6 @@ def test_of_a_test_reported_twice_the_outcome_that_did_not_pass_is_shown():
 
 @given(passing_runs(), st.sampled_from([A, B]), cases, st.booleans())
 def test_spoiling_a_listed_test_always_leaves_a_lack(run, spoilt, other, drop):
-    """Both are to be fixed here: whatever but one clean pass is put in its place lacks."""
     expected = expecting([A, B], [])
     assert lack(ran(*run), expected) is None
     new = other.model_copy(update={"node_id": spoilt})

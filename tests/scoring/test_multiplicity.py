@@ -13,7 +13,6 @@ from agentbench.scoring.paired_comparison import compact_letters, holm
 
 @pytest.fixture(scope="module", autouse=True)
 def _little_to_collect():
-    """Keep what other tests left in memory from statsmodels, which collects garbage each time."""
     holm([1.0])  # imports it
     gc.freeze()
     yield

@@ -87,7 +87,6 @@ def test_with_very_many_tasks_the_test_is_nearly_student_s():
 
 
 def mixed(tasks):
-    """Attempts at tasks, by a generator with a seed."""
     random = np.random.default_rng(7)
     scores = [TaskScore(int(n), 4) for n in random.integers(0, 5, size=2 * tasks)]
     return Counter(map(TaskPair, scores[::2], scores[1::2]))
@@ -208,7 +207,6 @@ def test_no_shared_task_is_refused():
 
 
 def power_by_enumeration(difference, tasks, flipped):
-    """Over every number of tasks gained and lost: how likely it is, if it is significant."""
     gained, lost = (flipped + difference) / 2, (flipped - difference) / 2
     chances = multinomial(tasks, [gained, lost, 1 - gained - lost])
     return sum(

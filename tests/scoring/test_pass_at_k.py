@@ -16,7 +16,6 @@ scores = st.integers(1, 7).flatmap(lambda n: st.builds(TaskScore, st.integers(0,
 
 
 def by_subsets(score, k):
-    """Of all ways to choose k attempts, the shares with any and with nothing but resolved ones."""
     attempts = [number < score.resolved for number in range(score.attempts)]
     chosen = list(combinations(attempts, k))
     return sum(map(any, chosen)) / len(chosen), sum(map(all, chosen)) / len(chosen)

@@ -95,7 +95,6 @@ scores = st.integers(1, 6).flatmap(lambda n: st.builds(TaskScore, st.integers(0,
 
 
 def robust_variance(tasks):
-    """Of the mean, by statsmodels: OLS on a constant, errors clustered by task."""
     outcomes = [n < task.resolved for task in tasks for n in range(task.attempts)]
     groups = np.repeat(np.arange(len(tasks)), [task.attempts for task in tasks])
     fit = sm.OLS(np.array(outcomes, dtype=float), np.ones(len(outcomes))).fit(
@@ -179,7 +178,6 @@ alphas = st.sampled_from([0.01, 0.05, 0.1, 0.3])
 
 
 def tail_by_enumeration(differences, tilt):
-    """How likely a sum as large is, if each sign is drawn by a tilt of its size."""
     moved = [each for each in differences if each]
     largest, observed = max(map(abs, moved)), sum(moved)
     chances = [1 / (1 + math.exp(-2 * tilt * float(abs(each) / largest))) for each in moved]

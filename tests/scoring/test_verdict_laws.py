@@ -62,7 +62,6 @@ def test_turning_a_passed_listed_test_into_anything_else_never_resolves(run, spo
 def test_no_unresolved_attempt_is_resolved_by_a_test_that_stops_passing(
     expected, stages, spoilt, new
 ):
-    """The law over any evidence; a test is spoilt wherever the final report shows it."""
     spoilt_stages = [
         _with_outcome(result, spoilt, new) if result.stage is StageName.FINAL_TEST else result
         for result in stages

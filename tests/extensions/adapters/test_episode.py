@@ -110,7 +110,6 @@ class AwayJudge:
 
     @asynccontextmanager
     async def session(self, task: object) -> AsyncIterator[None]:
-        """Refuse it."""
         del task
         raise OutageError("the engine does not answer")
         yield

@@ -16,7 +16,6 @@ pytestmark = pytest.mark.docker
 
 
 def url_of(server: "subprocess.Popen[str]") -> str:
-    """The address that uvicorn prints when it is ready."""
     assert server.stderr is not None
     read = ""
     for line in server.stderr:

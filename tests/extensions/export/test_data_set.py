@@ -287,8 +287,6 @@ def test_rows_fit_their_schema(exported, runs, format_name):
 
 
 class TestWithoutTheTask:
-    """The task of a run is gone, or another one."""
-
     @pytest.fixture
     def gone(self, runs):
         folder = runs["scripted"]

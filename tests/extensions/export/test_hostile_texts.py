@@ -22,8 +22,6 @@ PATCH = PatchRecord(path="patch.diff", sha256="0", files=1, insertions=0, deleti
 
 @pytest.fixture
 def run(tmp_path):
-    """Writes a run of resolved attempts, each with these exchanges."""
-
     def make(*attempts, record=resolved, model="gpt\u202e|4", patch=b"--- a/\xff\x00\n"):
         store = RunStore.create(
             tmp_path / "runs", configuration(agent="llm", attempts=len(attempts))

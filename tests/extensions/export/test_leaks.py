@@ -36,7 +36,6 @@ def deletion(tmp_path_factory):
 
 
 def spoken(*turns):
-    """A trajectory of commands and what each printed."""
     said = []
     exchanges = []
     for number, (command, output) in enumerate(turns):

@@ -27,7 +27,6 @@ from tests.test_runs.interpreters import NEWEST, interpreter
 
 @pytest.fixture
 def sandbox(tmp_path):
-    """Not isolated, and so quick."""
     python = interpreter(f"pytest=={NEWEST}")
     return LocalSandbox(tmp_path / "sandbox", python, reporter_mounts())
 
@@ -42,8 +41,6 @@ def isolated():
 
 
 class Ended(EndedSandbox):
-    """A sandbox in which every command ends alike."""
-
     workspace = PurePosixPath("/workspace")
 
 
@@ -57,21 +54,17 @@ def context_of(sandbox, budget=None):
 
 
 def called(sandbox, name, **given):
-    """The reply to one call in a sandbox."""
     call = ModelToolCall(id="1", name=name, arguments=arguments_text(given))
     return use_tool(context_of(sandbox), call)
 
 
 @pytest.fixture(params=MODELS)
 def wire(request):
-    """Each wire that there is a client for."""
     return request.param
 
 
 @pytest.fixture
 def attempt(wire, problem, sandbox, tmp_path):
-    """Runs an agent against a script, through a gateway; its outcome, its pauses, the server."""
-
     @contextmanager
     def opened(script, *, budget=None, model=None, spend=9, **settings):
         pauses = []

@@ -179,7 +179,6 @@ def test_memory_stays_within_its_limit():
 
 @pytest.mark.parametrize("text", ["def f(x):\n    return x + 1\n" * 50, "ü" * 500, "中文" * 250])
 def test_token_estimate_is_high(text):
-    """Four characters of code, one or two of other scripts, are a token at the least."""
     assert tokens_of(of(turn(text))) > len(text.encode()) / 4
 
 

@@ -26,8 +26,6 @@ def failure(kind=ModelErrorKind.OVERLOADED, *, retry_after=None, may_retry=None)
 
 
 class Watch:
-    """A clock that goes on only while somebody sleeps."""
-
     def __init__(self, seconds):
         self.now = 0.0
         self.pauses = []
@@ -110,8 +108,6 @@ def test_the_service_may_say_not_to_come_again():
 
 
 class Door:
-    """A door that saw this much."""
-
     def __init__(self, facts):
         self._facts = facts
 

@@ -37,7 +37,6 @@ def test_source_is_valid_for_the_oldest_python_of_a_sandbox():
 
 @pytest.fixture
 def root(tmp_path):
-    """A workspace with links inside and out, and something to protect beside it."""
     folder = tmp_path / "space"
     (folder / "a").mkdir(parents=True)
     (folder / "a" / "f").write_text("inside")
@@ -147,8 +146,6 @@ def test_name_is_printed_on_one_line():
 
 @pytest.fixture
 def file(tmp_path):
-    """Puts bytes into a file `f`, and reads it."""
-
     def read(content, **given):
         (tmp_path / "f").write_bytes(content)
         return read_file(str(tmp_path), "f", **given)
@@ -222,7 +219,6 @@ def once(text, old, new, *, replace_all=False):
 
 
 def starts(text, old):
-    """Where it occurs, counted by hand; overlaps too."""
     return [at for at in range(len(text)) if text.startswith(old, at)]
 
 

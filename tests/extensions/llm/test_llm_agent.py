@@ -36,14 +36,12 @@ LOOK = Call("read_file", {"path": "code.py"})
 
 @pytest.fixture(autouse=True)
 def code(sandbox):
-    """A file with a bug."""
     file = Path(sandbox.workspace) / "code.py"
     file.write_text("x = 1\n")
     return file
 
 
 def replies_of(asked):
-    """What tools said, in the order in which the model reads it."""
     said = []
     for turn in asked.turns:
         if turn["role"] == "tool":
@@ -54,7 +52,6 @@ def replies_of(asked):
 
 
 def last_words_of(asked):
-    """The last thing that is no reply of a tool."""
     content = asked.turns[-1]["content"]
     return content if isinstance(content, str) else content[-1].get("text", "")
 

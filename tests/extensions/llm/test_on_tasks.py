@@ -38,8 +38,6 @@ FIX = Call("edit", {"path": "basket.py", "old_text": "prices[1:]", "new_text": "
 
 @pytest.fixture
 def attempt(tmp_path, monkeypatch):
-    """Makes an attempt of the llm agent with a scripted model."""
-
     def make(bench, task, script, *, provider="openai", **changes):
         with ScriptedModel(script) as server:
             monkeypatch.setenv("OPENAI_API_KEY", server.key)
@@ -62,7 +60,6 @@ def attempt(tmp_path, monkeypatch):
 
 
 def by_edits(task):
-    """An answer for each hunk of the reference solution, and one that looks at the first file."""
     edits = [Call("edit", given) for given in edits_of(task.answer_key.solution_patch.decode())]
     look = [
         Call("read_file", {"path": edits[0].arguments["path"]}),

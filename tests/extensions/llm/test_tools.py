@@ -295,7 +295,6 @@ def test_reply_is_bounded(sandbox):
 
 @pytest.fixture
 def suite(sandbox):
-    """A sandbox with tests of every kind."""
     folder = Path(sandbox.workspace)
     (folder / "tests").mkdir()
     (folder / "tests" / "test_s.py").write_text(SUITE)
@@ -306,7 +305,6 @@ def suite(sandbox):
 
 
 def without_time(value):
-    """An answer less what no two runs have in common: times, and names of folders."""
     if isinstance(value, dict):
         return {name: without_time(item) for name, item in value.items() if name not in TIMES}
     if isinstance(value, list):

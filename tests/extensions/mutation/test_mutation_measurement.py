@@ -83,7 +83,6 @@ def measured(task, how=None):
 
 
 def with_solution(folder, after, **changes):
-    """The small task with another reference solution."""
     task = small_task(folder, **changes)
     (folder / "solution.patch").write_text(patch_of("basket.py", BUGGY, after))
     key = task.answer_key.model_copy(
@@ -94,7 +93,6 @@ def with_solution(folder, after, **changes):
 
 @pytest.fixture(scope="module")
 def clean(tmp_path_factory):
-    """The small task, prepared, and what was measured of it where nothing went wrong."""
     task = small_task(tmp_path_factory.mktemp("clean") / "task")
     return task, measured(task)
 

@@ -17,7 +17,6 @@ from tests.fakes.staging import local_provider
 
 @pytest.fixture
 def weak(tmp_path):
-    """A task whose tests let one mutant pass."""
     (tmp_path / "weak").mkdir()
     files = {**SmallTask().files, "tests/test_basket.py": "def test_nothing():\n    pass\n"}
     folder = SmallTask(hidden=WEAK, files=files).write(tmp_path / "weak")
@@ -71,8 +70,6 @@ def test_without_being_asked_for_nothing_is_measured(cli, sandbox, tasks, tmp_pa
 
 
 class Signalling(Faulty):
-    """A provider in whose sandboxes the user presses Ctrl-C."""
-
     @contextmanager
     def open(self, source, **options):
         with self._inner.open(source, **options) as sandbox:

@@ -180,7 +180,6 @@ def test_a_bug_is_not_taken_for_an_attempt_s_end(on_cluster, task):
 
 
 def _busy_on_second(attempt: RemoteAttempt):
-    """Occupy the node whose cache is named second until it is lost; elsewhere, run the attempt."""
     import os
     from pathlib import Path
 

@@ -59,8 +59,6 @@ def test_another_version_is_refused(errand):
 
 @pytest.fixture
 def with_model(errand):
-    """The errand of a command that asks a model; on which server is told."""
-
     def made(base_url, **more):
         settings = RunSettings(
             agent_command=command("openai-chat", 3), model="openai/scripted", base_url=base_url

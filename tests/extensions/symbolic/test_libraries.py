@@ -33,7 +33,6 @@ IMPORT_ALL = (
 
 @pytest.fixture(scope="module")
 def lent(tmp_path_factory):
-    """A folder of caches with the library in it, made by a user who lets nobody read."""
     cache = tmp_path_factory.mktemp("lent")
     before = os.umask(0o077)
     try:

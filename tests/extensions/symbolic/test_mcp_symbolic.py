@@ -44,7 +44,6 @@ def session(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def asked(session, pytestconfig):
-    """What each row's call came back with, and the seconds it was given."""
     rows = ROWS if chosen_tier(pytestconfig) is Tier.SOAK else IN_THE_GATE
     with ThreadPoolExecutor(2) as calls:
         made = calls.map(lambda row: answered(session, row), rows)

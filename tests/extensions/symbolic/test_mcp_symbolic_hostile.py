@@ -56,7 +56,6 @@ def session(tmp_path_factory, planted):
 
 @pytest.fixture(scope="module")
 def answers(session, planted, pytestconfig):
-    """What each text came back with, two at a time; the server's health is asked after each."""
     asked = HOSTILE if chosen_tier(pytestconfig) is Tier.SOAK else IN_THE_GATE
 
     def ask(hostile):

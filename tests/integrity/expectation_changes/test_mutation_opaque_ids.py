@@ -62,8 +62,6 @@ def test_double(value, expected):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blind:
-    """The corpus as it is in blind runs, and how its tests end there."""
-
     mutations: dict[str, RewrittenTestFile]
     ends: dict[str, str]
 
@@ -79,7 +77,6 @@ def original(corpus_outcomes: dict[str, dict[str, str]]) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def selected(original: dict[str, str]) -> dict[str, list[str]]:
-    """Which tests are changed in each variant of each file."""
     found: dict[str, list[str]] = {}
     for name, text in CORPUS.items():
         passing = [test for test in of(original, name) if original[test] == "passed"]

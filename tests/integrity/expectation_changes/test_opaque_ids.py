@@ -27,7 +27,6 @@ def table(rows: list[tuple[str | None, ...]]) -> ParameterTable:
 
 
 def known(tables: list[Ids], listed: list[set[str]]) -> dict[str, tuple[int, ...]]:
-    """The rows of each name, the tables in the order of the decorators."""
     found = _cases_by_name([table(list(rows)) for rows in reversed(tables)], listed)
     return {name: case.rows for name, case in found.items()}
 
@@ -41,7 +40,6 @@ def partly_known(tables: list[Ids], data: st.DataObject) -> list[ParameterTable]
 
 
 def numbered(ids: list[str]) -> list[str]:
-    """As pytest 9 makes them unique."""
     counts, done, given = Counter(ids), list(ids), Counter[str]()
     for at, id_ in enumerate(ids):
         if counts[id_] > 1:

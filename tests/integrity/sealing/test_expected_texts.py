@@ -17,7 +17,6 @@ IT = NodeId("test_it.py::T::test_it")
 
 
 def file_with(body: str, *, head: str = "") -> str:
-    """A test file whose only test has this body."""
     indented = "".join(f"        {line}\n" for line in dedent(body).strip().splitlines())
     return f"{IMPORTS}{dedent(head)}\nclass T(Base):\n    def test_it(self):\n{indented}"
 
@@ -148,7 +147,6 @@ def test_an_attribute_that_another_file_may_set_is_not_sealed(base, used, is_sea
 
 
 def judged(body: str, found: Recording, *references: Recording) -> JudgedSeal:
-    """What a recording shows beside those of the reference solution."""
     files = {"test_it.py": file_with(body).encode()}
     tests = ControlledTests(files=files, fixed=(IT,), passing=())
     runs = tuple(reference_run(frozenset({IT}), {IT: (one,)}) for one in references)

@@ -28,7 +28,6 @@ NAMES = ("test_bad", "test_good", "test_wrong")
 
 
 def judged(condition, *found, reference=(), limits=QUICK):
-    """The result of three tests, the first of which recorded values of the agent's code."""
     made = plan(TESTS.format(condition), *NAMES)
     bad = Recording(1, found)
     run = outcome({"test_bad": [bad], "test_good": [values(2, 61)], "test_wrong": [values(3, 0)]})
@@ -110,8 +109,6 @@ def test_no_further_value_is_compared_when_all_the_time_is_used_up():
 
 
 class Slow:
-    """Comparisons that take long, one after the other; the last ones end their processes."""
-
     def __init__(self, log):
         self.log = log
 
@@ -153,8 +150,6 @@ def _compare_in_turn(compare, guard):
 
 
 class Third:
-    """Comparisons of which the third ends its process, uses all memory or recurses forever."""
-
     def __init__(self, how):
         self.how = how
 

@@ -20,7 +20,6 @@ def observing(*lines: str) -> SealedFile:
 
 
 def meeting(line: str, *, is_object: bool) -> set[object]:
-    """The constants that values of the project meet, if these are objects, or if they are not."""
     observed = observing(line).observed.values()
     skipped = {c for expression in observed for c in expression.arguments} if is_object else set()
     return {c for expression in observed for c in expression.constants if c not in skipped}

@@ -19,7 +19,6 @@ METHODS = {
 
 
 def agrees_with_pytest(lines, patterns, order, prefix):
-    """What pytest's own assertion says."""
     matcher = pytest.LineMatcher(lines)
     method = getattr(matcher, METHODS[order].format(prefix))
     options = {"consecutive": True} if order is LineOrder.CONSECUTIVE else {}

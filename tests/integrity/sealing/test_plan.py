@@ -30,7 +30,6 @@ from tests.integrity.sealing.recorded import recorded
 
 
 def plan(body: str, *tests: str, reference: SealedReference | None = None) -> SealedPlan:
-    """The plan of one file of tests that have to be fixed."""
     text = "import pytest\nfrom shop import parse, pool\n" + dedent(body)
     ids = tuple(NodeId(f"test_it.py::{test}") for test in tests or ("test_it",))
     files = {"test_it.py": text.encode()}
@@ -193,7 +192,6 @@ def test_a_name_that_the_seal_has_changed_for_the_reference_too_is_no_wrong_valu
     planned = plan("def test_it():\n    for x in pool():\n        assert parse(x) == x.name\n")
 
     def run(name: str) -> SealedOutcome:
-        """The second value is the name of the test, which the test expects to be its own."""
         return outcome({"test_it": [values(1, "x", "x"), values(1, name, "test_it")]})
 
     judged = planned.judge(run(of_attempt), referenced(run(of_reference)))
@@ -205,7 +203,6 @@ ANY_ORDER = "def test_it(self):\n    self.assertCountEqual(pool(), {})\n"
 
 
 def in_order(*names: str) -> Recording:
-    """Objects of an own class in a list of an own class, as a query gives them."""
     found = [
         Instance(kind="object", types=("x.A",), public=(("name", of_python(n)),)) for n in names
     ]
@@ -500,7 +497,6 @@ def test_it():
 
 
 def differing(planned: SealedPlan, right: list[Recording], base: list[Recording]):
-    """The reference with what code without a fix shows, and whether a right run is sealed."""
     run, before = outcome({"test_it": right}), outcome({"test_it": base})
     known, unfixed = (reference_run(each.passed, each.recordings) for each in (run, before))
     found = planned.differences(known, unfixed)

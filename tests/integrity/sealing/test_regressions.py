@@ -33,14 +33,12 @@ Recorded = Callable[[int, object], Recording]
 
 
 def drawn(body: str, *tests: str, seed: int = 1, file: str = FILE) -> RegressionSample:
-    """The sample of one file."""
     text = (HEAD + dedent(body)).encode()
     names = tests or tuple(re.findall(r"def (test_\w+)", body))
     return draw_sample([NodeId(f"{file}::{name}") for name in names], lambda _file: text, seed)
 
 
 def recorded(*found: tuple[int, object], passed: bool = True) -> SealedOutcome:
-    """A run of `test_some`, which recorded these values at its assertions."""
     recordings = {SOME: tuple(Recording(site, (of_python(value),)) for site, value in found)}
     ended = frozenset({SOME})
     return SealedOutcome(
@@ -49,7 +47,6 @@ def recorded(*found: tuple[int, object], passed: bool = True) -> SealedOutcome:
 
 
 def mismatches(*found: tuple[int, object], passed: bool = True) -> tuple[SealedMismatch, ...]:
-    """The mismatches of a run, where the code without a fix gave 4 and two larger numbers."""
     before = recorded((1, 4), (2, 2000), (2, 3000))
     sample = confirmed(drawn(LOOP), before, ComparisonGuard())
     assert is_as_before(sample, before)

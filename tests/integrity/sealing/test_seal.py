@@ -16,14 +16,12 @@ IMPORTS = "import pytest\nimport shop\nfrom shop import Stats, Kind, parse, pool
 def sealed(
     body: str, *tests: str, relaxed: tuple[int, ...] = (), paired: tuple[int, ...] = ()
 ) -> SealedFile:
-    """A sealed file with some imports and a body."""
     listed = [f"test_it.py::{test}" for test in tests or ("test_it",)]
     settings = SealSettings(relaxed_sites=relaxed, paired_sites=paired)
     return seal_file(IMPORTS + dedent(body), "test_it.py", listed, Random(1), settings)
 
 
 def plain(file: SealedFile) -> str:
-    """The text with short names for the recorder."""
     return file.source.replace("__import__('agentbench_recorder')", "R")
 
 

@@ -24,8 +24,6 @@ def change_to(text):
 
 @pytest.fixture
 def judged(tmp_path):
-    """What the judge of a task says of some contents of its module."""
-
     def judged(task, *texts, reference=FIXED):
         with staged(task, local_provider(), Desk(tmp_path)) as context:
             prepare(context)
@@ -83,7 +81,6 @@ def test_what_uses_more_than_a_sandbox_has_is_killed_though_no_test_ran(judged, 
 
 
 def test_a_test_that_decides_nothing_kills_nothing(judged, tmp_path):
-    """Nor does it hide, by failing first, what those after it say."""
     hidden = HIDDEN.replace("def test_every", EXTRA.strip() + "\n\n\ndef test_every", 1)
     task = small_task(tmp_path / "task", hidden=hidden, tests="pass_to_pass = []")
     unasked = FIXED.replace("min(prices)", "max(prices)")

@@ -8,7 +8,6 @@ from agentbench.python_source.source_text import parse_source
 
 
 def rewritten(text):
-    """Every text that a change of the source gives."""
     source = parse_source(text, "m.py")
     return [
         f"{text[: one.span.start]}{one.text}{text[one.span.end :]}"

@@ -13,13 +13,11 @@ IN_THE_GATE = ("csv-dialect-sniffer", "semver-resolver")
 
 @pytest.fixture(scope="module")
 def tasks(pytestconfig):
-    """The tasks whose fixes are tried: the soak's are all."""
     return set(CASES if chosen_tier(pytestconfig) is Tier.SOAK else IN_THE_GATE)
 
 
 @pytest.fixture(scope="module")
 def resolved(tasks, tmp_path_factory):
-    """The tasks that each kind of fix resolves, as they are or made weaker."""
     folder = tmp_path_factory.mktemp("cases")
     weak = folder / "weak"
     for task in tasks:

@@ -36,7 +36,6 @@ def back_end(request, provider) -> SandboxProvider:
 
 @pytest.fixture
 def prepare(back_end, workshop):
-    """Prepare a task; its preparation and the state that it shares are removed in the end."""
     resources = workshop(back_end)
     keys = set()
 
@@ -70,7 +69,7 @@ def test_tasks_with_equal_shared_commands_start_from_one_state(tmp_path, back_en
 
 @pytest.mark.docker
 @pytest.mark.parametrize("back_end", ["docker"], indirect=True)
-def test_a_further_task_takes_no_space_for_what_is_shared(tmp_path, back_end, prepare):
+def test_second_task_takes_no_space_for_the_shared_state(tmp_path, back_end, prepare):
     names = [prepare(variant(tmp_path, name)) for name in ("one", "two")]
     known = {each.name: each for each in stored_images(back_end.engine)}
     one, two = (known[name] for name in names)
@@ -80,13 +79,13 @@ def test_a_further_task_takes_no_space_for_what_is_shared(tmp_path, back_end, pr
     assert max(one.size_bytes, two.size_bytes) < PACKAGES / 4
 
 
-def test_a_shared_command_that_fails_is_evidence_of_set_up(tmp_path, prepare):
+def test_failed_shared_command_is_evidence_of_setup(tmp_path, prepare):
     task = variant(tmp_path, "one", shared="echo no such package; exit 3")
     with pytest.raises(UnavailableError, match=r"SETUP_FAILED.*exit code 3"):
         prepare(task)
 
 
-def test_the_keys_of_tasks_without_shared_commands_are_those_of_before(tmp_path, provider):
+def test_keys_without_shared_commands_are_unchanged(tmp_path, provider):
     task, image = small_task(tmp_path), provider.resolve_image(None)
     shared = task.model_copy(update={"setup": TaskSetup(shared=("true",))})
     source = task.source.model_copy(update={"files": None, "url": "x", "commit": "a" * 40})

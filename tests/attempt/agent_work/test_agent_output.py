@@ -6,7 +6,7 @@ from agentbench.attempt.agent_work.agent_output import printed_to
 from agentbench.sandbox.interface import Stream
 
 
-def test_lines_go_to_the_sink_and_the_rest_at_the_end(capsys):
+def test_lines_are_sent_when_complete(capsys):
     told = []
     with printed_to(lambda *part: told.append(part)):
         sys.stdout.write("one\n")
@@ -18,7 +18,7 @@ def test_lines_go_to_the_sink_and_the_rest_at_the_end(capsys):
     assert capsys.readouterr() == ("after\n", "")
 
 
-def test_agents_at_once_have_their_own_text_and_others_print_as_before(capsys):
+def test_parallel_agents_have_separate_output(capsys):
     together = Barrier(4)
     told = {}
 
@@ -42,7 +42,7 @@ def test_agents_at_once_have_their_own_text_and_others_print_as_before(capsys):
     assert capsys.readouterr().out == "the harness\n"
 
 
-def test_tasks_of_asyncio_belong_to_their_agent(capsys):
+def test_asyncio_output_belongs_to_its_agent(capsys):
     told = []
 
     async def main():
@@ -58,7 +58,7 @@ async def _printing(text):
     sys.stdout.write(f"{text}\n")
 
 
-def test_streams_are_as_before_and_keep_their_attributes():
+def test_streams_are_restored():
     before = sys.stdout, sys.stderr
     with printed_to(lambda *_part: None):
         assert sys.stdout.encoding == before[0].encoding
@@ -66,7 +66,7 @@ def test_streams_are_as_before_and_keep_their_attributes():
     assert (sys.stdout, sys.stderr) == before
 
 
-def test_a_stream_that_others_replaced_meanwhile_stays(monkeypatch):
+def test_replaced_stream_is_kept(monkeypatch):
     with printed_to(lambda *_part: None):
         monkeypatch.setattr(sys, "stdout", sys.__stdout__)
     assert sys.stdout is sys.__stdout__

@@ -1,8 +1,6 @@
 import json
 
-from agentbench.attempt.expected_tests import expected_tests
 from agentbench.scoring.evidence import CaseOutcome
-from agentbench.scoring.expectation import ExpectedTests
 from tests.e2e.small_task import HIDDEN, LISTED
 from tests.fakes.staging import go, prepare, small_task, staged
 
@@ -26,7 +24,7 @@ def test_the_hidden_tests_fail_on_the_buggy_code_and_the_visible_ones_pass(
     assert json.loads(desk.read("baseline.json"))["summary"]["failed"] == 2
 
 
-def test_the_agents_sandbox_never_held_them(provider, desk, tmp_path):
+def test_prepared_state_has_no_hidden_tests(provider, desk, tmp_path):
     with staged(small_task(tmp_path / "small"), provider, desk) as context:
         prepare(context)
         go(context, "baseline_run")
@@ -39,14 +37,9 @@ def test_the_agents_sandbox_never_held_them(provider, desk, tmp_path):
             assert sh(box, "ls tests").stdout.split() == ["test_basket.py"]
 
 
-def test_a_listed_test_that_passes_already_is_a_warning(provider, desk, tmp_path):
+def test_passing_listed_test_is_a_warning(provider, desk, tmp_path):
     passing = "\n\ndef test_nothing():\n    pass\n"
     listed = (*LISTED, "tests/test_hidden.py::test_nothing")
     task = small_task(tmp_path / "small", hidden=HIDDEN + passing, fail_to_pass=listed)
     (warning,) = baseline(provider, desk, task).warnings
     assert warning.endswith("test_nothing")
-
-
-def test_what_is_expected_is_what_the_answer_key_lists(tmp_path):
-    task = small_task(tmp_path / "small")
-    assert expected_tests(task) == ExpectedTests(fail_to_pass=LISTED, pass_to_pass="baseline")

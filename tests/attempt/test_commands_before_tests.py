@@ -53,8 +53,6 @@ def options(tmp_path):
 
 @pytest.fixture
 def attempt(options):
-    """Make one attempt by a command; returns its record and its folder."""
-
     def attempt(task, command):
         made = options.replace(agent="command", agent_command=command, run_id="one")
         run = run_to_end([task], made, follow)
@@ -65,19 +63,19 @@ def attempt(options):
 
 
 @pytest.mark.parametrize("before", [["python build.py"], [MAKE], ["true", MAKE]])
-def test_a_change_of_a_source_is_built_before_it_is_judged(built_task, attempt, before):
+def test_change_is_built_before_the_tests(built_task, attempt, before):
     record, _ = attempt(built_task(before), FIX_SOURCE)
     assert (record.resolved, record.detail) == (True, "")
     assert record.controls is not None
     assert [test.control for test in record.controls.tests] == [ControlKind.SEALED] * 2
 
 
-def test_without_the_commands_the_old_build_is_judged(built_task, attempt):
+def test_old_build_is_judged_without_commands(built_task, attempt):
     record, _ = attempt(built_task([]), FIX_SOURCE)
     assert record.failure_reason is FailureReason.TESTS_FAILED
 
 
-def test_such_a_task_is_valid(built_task, options):
+def test_task_with_build_commands_is_valid(built_task, options):
     task = built_task([MAKE])
     (proof,) = run_proofs({task.folder: task}, options, follow).values()
     assert (proof.faults, proof.explanation) == ((), ())
@@ -100,7 +98,7 @@ def test_such_a_task_is_valid(built_task, options):
         ),
     ],
 )
-def test_a_change_that_cannot_be_built_is_the_agents_fault(built_task, attempt, command, detail):
+def test_failed_build_is_the_agents_fault(built_task, attempt, command, detail):
     record, folder = attempt(built_task(["python build.py"]), command)
     assert (record.failure_reason, record.fault) == (FailureReason.TESTS_FAILED, Fault.AGENT)
     assert record.detail.startswith(detail)
@@ -110,14 +108,14 @@ def test_a_change_that_cannot_be_built_is_the_agents_fault(built_task, attempt, 
     assert (folder / "stages" / "final_test.log").is_file()
 
 
-def test_a_build_that_hangs_is_the_agents_fault(built_task, attempt):
+def test_hanging_build_is_the_agents_fault(built_task, attempt):
     task = built_task(["python build.py"], test_timeout_s=3)
     record, _ = attempt(task, "echo 'import time; time.sleep(600)' > build.py")
     assert (record.failure_reason, record.fault) == (FailureReason.TIMEOUT, Fault.AGENT)
 
 
 @pytest.mark.parametrize("line", ["python gone.py", "exit 5", "exit 124", "kill -9 $$"])
-def test_a_command_that_fails_before_any_change_is_the_tasks_fault(built_task, attempt, line):
+def test_failing_command_in_the_baseline_is_the_tasks_fault(built_task, attempt, line):
     record, _ = attempt(built_task([line]), FIX_SOURCE)
     assert record.fault is Fault.TASK
     assert record.stages[-1].name is StageName.BASELINE_RUN

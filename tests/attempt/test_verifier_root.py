@@ -4,8 +4,8 @@ import pytest
 
 from agentbench.tasks.scripts import VerifierPlace
 from agentbench.taxonomy import Fault
-from tests.attempt.stages import test_verifier_run
-from tests.attempt.stages.test_verifier_run import Bench, agent, oracle
+from tests.attempt import test_verifier_run
+from tests.attempt.test_verifier_run import Bench, agent, oracle
 from tests.importers.harbor.harbor_folders import ALL_AGES, DOCKERFILE
 
 bench = test_verifier_run.bench
@@ -29,12 +29,11 @@ PLANT_REWARDS = (
 
 
 def with_root(bench: Bench, name: str, more=None):
-    """The task of an age, in which the agent and the script are root."""
     changes = {**ALL_AGES[name], "environment/Dockerfile": AS_ROOT, **(more or {})}
     return bench.task(name, changes)
 
 
-def test_root_installs_what_a_script_in_its_container_finds_and_the_record_says_so(bench):
+def test_shared_container_finds_tools_installed_by_root(bench):
     test = (
         "#!/bin/bash\n/usr/local/bin/tool && said=1 || said=0\n"
         "echo $said > /logs/verifier/reward.txt"
@@ -50,7 +49,7 @@ def test_root_installs_what_a_script_in_its_container_finds_and_the_record_says_
     assert "weaker" in record.controls.model_dump_json()
 
 
-def test_what_root_left_running_is_there_for_a_script_in_its_container(bench):
+def test_shared_container_keeps_processes_of_root(bench):
     test = (
         "#!/bin/bash\nkill -0 $(cat /run/server.pid) && said=1 || said=0\n"
         "echo $said > /logs/verifier/reward.txt"
@@ -62,7 +61,7 @@ def test_what_root_left_running_is_there_for_a_script_in_its_container(bench):
 
 @pytest.mark.parametrize("name", ["hello", "separate"])
 @pytest.mark.parametrize("plant", PLANT_REWARDS)
-def test_planted_rewards_and_scripts_give_nothing(bench, name, plant):
+def test_planted_rewards_and_scripts_have_no_effect(bench, name, plant):
     record = bench.attempt(with_root(bench, name), agent(plant))
     assert not record.resolved, record.rewards
     assert record.fault is Fault.AGENT, record.detail
@@ -82,7 +81,7 @@ def test_root_that_ends_its_container_fails_by_its_own_fault(bench):
 
 
 @pytest.mark.parametrize("name", ["hello", "separate"])
-def test_the_scripts_and_their_secrets_are_nowhere_while_root_works(bench, name):
+def test_scripts_and_secrets_are_absent_while_root_works(bench, name):
     more = {
         "tests/secret.txt": SECRET,
         "solution/secret.txt": SECRET,
@@ -98,7 +97,7 @@ def test_the_scripts_and_their_secrets_are_nowhere_while_root_works(bench, name)
     assert "environ" not in patch
 
 
-def test_the_solution_is_resolved_by_root_in_a_fresh_container(bench):
+def test_solution_of_root_is_resolved_in_a_fresh_container(bench):
     task = with_root(bench, "separate")
     record = bench.attempt(task, oracle(task))
     assert record.resolved, record.detail

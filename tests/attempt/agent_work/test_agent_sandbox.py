@@ -33,16 +33,16 @@ def test_a_command_ends_with_the_budget(inner, desk):
     assert result.timeout <= timedelta(seconds=0.3)
 
 
-def test_a_shorter_time_limit_of_its_own_counts(inner, desk):
+def test_shorter_timeout_of_a_command_counts(inner, desk):
     result = wrapped(inner, desk).run(command("sleep 1000", 0.3))
     assert (result.ending, result.timeout) == (Ending.TIMED_OUT, timedelta(seconds=0.3))
 
 
-def test_without_a_budget_left_a_command_can_do_nothing(inner, desk):
+def test_spent_budget_ends_a_command_at_once(inner, desk):
     assert wrapped(inner, desk, 0).run(command("sleep 1000")).ending is Ending.TIMED_OUT
 
 
-def test_what_it_prints_goes_to_the_log_and_to_whoever_asked(inner, desk):
+def test_output_goes_to_log_and_sink(inner, desk):
     chunks: list[tuple[Stream, bytes]] = []
     result = wrapped(inner, desk).run(
         command("echo out", sink=lambda stream, chunk: chunks.append((stream, chunk)))
@@ -52,7 +52,7 @@ def test_what_it_prints_goes_to_the_log_and_to_whoever_asked(inner, desk):
     assert chunks == [(Stream.STDOUT, b"out\n")]
 
 
-def test_all_else_is_the_sandboxes_own(inner, desk):
+def test_other_calls_reach_the_inner_sandbox(inner, desk):
     box = wrapped(inner, desk)
     assert (box.workspace, box.results) == (inner.workspace, inner.results)
     box.write_tree(box.workspace, tar_of_file("a", b"x"))
@@ -67,6 +67,6 @@ def test_all_else_is_the_sandboxes_own(inner, desk):
     assert snapshot
 
 
-def test_commands_run_with_the_tasks_variables_unless_they_bring_their_own(inner, desk):
+def test_command_has_the_task_environment(inner, desk):
     result = wrapped(inner, desk).run(command('echo "$TZ $A"', env={"A": "own"}))
     assert result.stdout == "UTC own\n"

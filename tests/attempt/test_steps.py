@@ -17,14 +17,14 @@ from agentbench.scoring.evidence import AgentEnding
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.task import Task
 from agentbench.taxonomy import StageName
-from tests.attempt.stages import test_verifier_run
-from tests.attempt.stages.test_verifier_run import Bench, oracle
+from tests.attempt import test_verifier_run
+from tests.attempt.test_verifier_run import Bench, oracle
 from tests.fakes.scripted_agent import Given, ScriptedAgent
 from tests.sandbox.conformance_base import sh
 
 bench = test_verifier_run.bench
 pytestmark = pytest.mark.docker
-CORPUS = Path(__file__).parents[2] / "importers" / "harbor_corpus"
+CORPUS = Path(__file__).parents[1] / "importers" / "harbor_corpus"
 EXPECTED = json.loads((CORPUS / "expected.json").read_text())["tasks"]
 DOCKERFILE = "FROM agentbench/python:3.11\nUSER root\nSTOPSIGNAL SIGKILL\nWORKDIR /app\n"
 STEPS_OF_HARBOR = (
@@ -40,7 +40,6 @@ BOTH = ("one", "two")
 
 
 def steps_task(place: Path, given: Bench, steps, *, verifier=None, user="root") -> Task:
-    """A task of its steps' tables, whose `test` and `files` become files of the step."""
     folder = place / "task"
     files = {"environment/Dockerfile": DOCKERFILE}
     tables = []
@@ -66,8 +65,6 @@ def steps_task(place: Path, given: Bench, steps, *, verifier=None, user="root") 
 
 
 def agent(commands, seen=None) -> ScriptedAgent:
-    """An agent with a command for each step, after which there is a file `work`."""
-
     def work(given: Given) -> AgentOutcome:
         step = str(given.problem.step)
         result = sh(given.sandbox, f"touch work\n{commands.get(step, 'true')}")
@@ -105,7 +102,7 @@ def corpus_task(place: Path, given: Bench, name: str, *, wrong: bool) -> Task:
         ),
     ],
 )
-def test_steps_of_harbor_have_the_rewards_that_harbor_gives(bench, tmp_path, name, kind):
+def test_rewards_of_steps_equal_those_of_harbor(bench, tmp_path, name, kind):
     task = corpus_task(tmp_path, bench, name, wrong=kind == "wrong")
     record = bench.attempt(task, NoopAgent() if kind == "nop" else oracle(task))
     expected = EXPECTED[name][kind]
@@ -116,7 +113,7 @@ def test_steps_of_harbor_have_the_rewards_that_harbor_gives(bench, tmp_path, nam
     assert rescore(AttemptRecord.model_validate_json(record.model_dump_json())) == record
 
 
-def test_state_is_carried_on_and_the_tests_of_a_step_are_not(bench, tmp_path):
+def test_state_is_kept_between_steps_without_tests(bench, tmp_path):
     steps = {
         "one": {"files": {"tests/secret": "s", "workdir/given": "1", "solution/solve.sh": ""}},
         "two": {
@@ -148,7 +145,7 @@ def test_state_is_carried_on_and_the_tests_of_a_step_are_not(bench, tmp_path):
     assert "  two: reward 1; agent" in render_attempt(record, bench.place)
 
 
-def test_a_fresh_verifier_gets_the_work_so_far_while_the_agents_container_goes_on(bench, tmp_path):
+def test_fresh_verifier_judges_while_the_container_lives(bench, tmp_path):
     test = "[ ! -e /tmp/left ] && [ -e given ] && [ ! -e gone ] && grep -qx {0} made && " + PASS
     steps = {
         "one": {
@@ -168,7 +165,7 @@ def test_a_fresh_verifier_gets_the_work_so_far_while_the_agents_container_goes_o
     assert rewards(record) == [{"reward": 1.0}] * 2
 
 
-def test_an_agent_that_is_late_in_a_step_is_judged_and_goes_on(bench, tmp_path):
+def test_late_agent_is_judged_and_continues(bench, tmp_path):
     steps = {"one": {"test": PASS, "agent": {"timeout_s": 1}}, "two": {}}
     task = steps_task(tmp_path, bench, steps)
     record = bench.attempt(task, agent({"one": "sleep 600"}))
@@ -201,7 +198,7 @@ def test_an_agent_that_is_late_in_a_step_is_judged_and_goes_on(bench, tmp_path):
         ),
     ],
 )  # fmt: skip
-def test_a_step_that_ends_the_rest_decides(bench, tmp_path, table, reason, detail):
+def test_step_that_ends_the_rest_decides(bench, tmp_path, table, reason, detail):
     task = steps_task(tmp_path, bench, {"one": table, "two": {}})
     record = bench.attempt(task, agent({"one": "touch made"}))
     assert (record.failure_reason, record.fault) == (reason, "agent")
@@ -210,7 +207,7 @@ def test_a_step_that_ends_the_rest_decides(bench, tmp_path, table, reason, detai
     assert (record.rewards or {}) == (record.steps[0].rewards or {})
 
 
-def test_an_agent_gains_nothing_by_what_it_plants_for_the_next_step(bench, tmp_path):
+def test_planted_files_do_not_reach_the_next_step(bench, tmp_path):
     steps = {"one": {}, "two": {"test": "[ -e made ] && " + PASS}}
     task = steps_task(tmp_path, bench, steps)
     plant = (
@@ -233,7 +230,7 @@ def test_an_agent_gains_nothing_by_what_it_plants_for_the_next_step(bench, tmp_p
     ],
 )
 @pytest.mark.parametrize("step", BOTH)
-def test_a_container_that_the_agent_breaks_is_its_own_fault(
+def test_broken_container_is_the_agents_fault(
     bench, tmp_path, step, command, said
 ):  # fmt: skip
     task = steps_task(tmp_path, bench, {name: {} for name in BOTH})
@@ -243,7 +240,7 @@ def test_a_container_that_the_agent_breaks_is_its_own_fault(
     assert record.steps[0].rewards == (None if step == "one" else {"reward": 1.0})
 
 
-def test_each_phase_of_a_step_has_the_network_that_it_asks_for(bench, tmp_path):
+def test_each_phase_of_a_step_has_its_network(bench, tmp_path):
     connected = "[ $(wc -l < /proc/net/route) -gt 1 ]"
     test = f"{connected} && {WORK}"
     steps = {
@@ -258,7 +255,7 @@ def test_each_phase_of_a_step_has_the_network_that_it_asks_for(bench, tmp_path):
     assert [output for _, output in seen.values()] == ["none\n", "", "none\n"]
 
 
-def test_a_step_that_is_broken_before_any_work_is_the_tasks_fault(bench, tmp_path):
+def test_broken_first_step_is_the_tasks_fault(bench, tmp_path):
     steps = {"one": {"files": {"workdir/setup.sh": "echo no such tool >&2; exit 3\n"}}, "two": {}}
     record = bench.attempt(steps_task(tmp_path, bench, steps), NoopAgent())
     assert (record.failure_reason, record.fault) == ("SETUP_FAILED", "task")
@@ -266,7 +263,7 @@ def test_a_step_that_is_broken_before_any_work_is_the_tasks_fault(bench, tmp_pat
     assert record.stages[-1].name is StageName.BASELINE_RUN
 
 
-def test_a_step_that_needs_work_before_it_is_no_fault_of_the_baseline(bench, tmp_path):
+def test_step_that_needs_earlier_work_is_no_baseline_fault(bench, tmp_path):
     check = {"command": "[ -e made ]", "interval_s": 0.1, "retries": 2}
     task = steps_task(tmp_path, bench, {"one": {"test": PASS}, "two": {"healthcheck": check}})
     assert bench.attempt(task, agent({"one": "touch made"})).resolved
@@ -277,7 +274,7 @@ def test_a_step_that_needs_work_before_it_is_no_fault_of_the_baseline(bench, tmp
     assert record.rewards == {"reward": 1.0}
 
 
-def test_a_task_that_nothing_solves_is_found_by_all_of_its_steps(bench, tmp_path):
+def test_baseline_runs_all_steps(bench, tmp_path):
     task = steps_task(tmp_path, bench, {name: {"test": PASS} for name in BOTH})
     record = bench.attempt(task, NoopAgent())
     assert (record.failure_reason, record.fault) == ("BASELINE_NOT_FAILING", "task")

@@ -48,7 +48,7 @@ def opening(context, **options):
     yield provider
 
 
-def test_nothing_is_left_of_a_sandbox(attempt_by):
+def test_test_sandbox_is_removed(attempt_by):
     with attempt_by() as context, opening(context) as provider:
         with open_test_sandbox(context.ready) as sandbox:
             assert sandbox.run(TRUE).ok
@@ -57,7 +57,7 @@ def test_nothing_is_left_of_a_sandbox(attempt_by):
 
 
 @pytest.mark.parametrize("source", [FIXED, FIXED.replace("sum(prices)", "sum(prices) + 1")])
-def test_nothing_is_left_of_an_attempt(attempt_by, source):
+def test_all_sandboxes_of_an_attempt_are_removed(attempt_by, source):
     with attempt_by() as context, opening(context) as provider:
         context.control(ControlLevel.FULL)
         context.baseline = go(context, "baseline_run")
@@ -70,7 +70,7 @@ def test_nothing_is_left_of_an_attempt(attempt_by, source):
         assert provider.open_now == 0
 
 
-def test_an_agents_sandbox_that_cannot_be_opened_leaves_nothing(attempt_by):
+def test_unopened_agent_sandbox_is_removed(attempt_by):
     with attempt_by() as context, opening(context, refuses=1) as provider:
         with pytest.raises(SandboxError, match="no sandbox today"):
             go(context, "agent_run")

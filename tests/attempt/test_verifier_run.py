@@ -37,8 +37,6 @@ docker = pytest.mark.docker
 
 
 class NotRemoved(DockerProvider):
-    """An engine that refuses to remove sandboxes from some moment on."""
-
     refuses = False
 
     @contextmanager
@@ -50,8 +48,6 @@ class NotRemoved(DockerProvider):
 
 
 class Bench:
-    """Attempts at imported tasks, one after the other, on Docker."""
-
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.provider = DockerProvider.connect()
@@ -108,7 +104,7 @@ def agent(*commands: str) -> ScriptedAgent:
         "separate",
     ],
 )
-def test_the_solution_of_every_age_is_resolved_and_nothing_is_not(bench, name):
+def test_only_the_solution_is_resolved_in_every_format(bench, name):
     task = bench.task(name)
     solved = bench.attempt(task, oracle(task))
     assert solved.resolved, (solved.detail, solved.stages[-1].evidence)
@@ -119,7 +115,7 @@ def test_the_solution_of_every_age_is_resolved_and_nothing_is_not(bench, name):
 
 
 @docker
-def test_all_rewards_and_the_reports_are_kept_and_the_record_alone_judges_again(bench):
+def test_rewards_and_reports_are_stored(bench):
     task = bench.task("several-rewards")
     record = bench.attempt(task, oracle(task))
     assert record.rewards == {"reward": 1.0, "style": 0.25, "length": -3.0}
@@ -132,7 +128,7 @@ def test_all_rewards_and_the_reports_are_kept_and_the_record_alone_judges_again(
 
 
 @docker
-def test_the_baseline_run_is_stored_for_the_same_script(bench):
+def test_baseline_run_is_stored_for_the_same_script(bench):
     bench.workshop = replace(bench.workshop, settings=RunSettings())
     task = bench.task("hello")
 
@@ -150,13 +146,13 @@ def test_the_baseline_run_is_stored_for_the_same_script(bench):
 
 @docker
 @pytest.mark.soak  # to the judge it is what an agent that does nothing leaves
-def test_a_solution_that_is_wrong_is_not_resolved(bench):
+def test_wrong_solution_is_not_resolved(bench):
     task = bench.task("unsolved")
     assert bench.attempt(task, oracle(task)).failure_reason == "TESTS_FAILED"
 
 
 @docker
-def test_an_agent_that_writes_the_reward_or_plants_a_script_gains_nothing(bench):
+def test_agent_cannot_write_its_reward(bench):
     task = bench.task("hello")
     cheat = agent(
         "echo 1 > /logs/verifier/reward.txt",
@@ -183,7 +179,7 @@ def test_an_agent_that_writes_the_reward_or_plants_a_script_gains_nothing(bench)
         ("echo 0 > /logs/verifier/reward.txt; [ -e hello.txt ] && rm -r /logs/verifier", "left no"),
     ],
 )
-def test_work_after_which_the_script_gives_no_reward_has_failed(bench, script, detail):
+def test_missing_reward_after_the_work_fails(bench, script, detail):
     changes = {**ALL_AGES["several-rewards"], "tests/test.sh": f"#!/bin/bash\n{script}\n"}
     task = bench.task("several-rewards", changes)
     record = bench.attempt(task, agent("echo hello > hello.txt"))
@@ -192,7 +188,7 @@ def test_work_after_which_the_script_gives_no_reward_has_failed(bench, script, d
 
 
 @docker
-def test_work_with_which_the_script_does_not_end_has_failed(bench):
+def test_hanging_script_after_the_work_fails(bench):
     script = "echo 0 > /logs/verifier/reward.txt; [ -e hello.txt ] && echo 1 > "
     script += "/logs/verifier/reward.txt && echo solved && sleep 1000"
 
@@ -216,7 +212,7 @@ def test_work_with_which_the_script_does_not_end_has_failed(bench):
 
 
 @docker
-def test_a_reward_before_any_work_is_the_tasks_fault(bench):
+def test_reward_in_the_baseline_is_the_tasks_fault(bench):
     changes = {"tests/test.sh": "#!/bin/bash\necho 1 > /logs/verifier/reward.txt\n"}
     record = bench.attempt(bench.task("hello", changes), NoopAgent())
     assert (record.failure_reason, record.fault) == ("BASELINE_NOT_FAILING", "task")
@@ -224,7 +220,7 @@ def test_a_reward_before_any_work_is_the_tasks_fault(bench):
 
 
 @docker
-def test_a_dockerfile_that_cannot_be_built_is_the_tasks_fault(bench):
+def test_unbuildable_dockerfile_is_the_tasks_fault(bench):
     # Its first step is what fails: a step before it would stay behind as a nameless image.
     text = "FROM agentbench/python:3.11\nRUN false\nWORKDIR /app\n"
     record = bench.attempt(bench.task("hello", {"environment/Dockerfile": text}), NoopAgent())
@@ -232,7 +228,7 @@ def test_a_dockerfile_that_cannot_be_built_is_the_tasks_fault(bench):
     assert "cannot build" in record.detail
 
 
-def test_a_sandbox_without_images_says_in_one_line_what_to_use(tmp_path):
+def test_back_end_without_images_names_an_alternative(tmp_path):
     (made,) = import_folders(HARBOR, [harbor_folder(tmp_path / "hello")], tmp_path / "ours").written
     task = load_task(made, mirrors=Mirrors(tmp_path / "mirrors"))
     with pytest.raises(UnavailableError, match=r"use a container engine, --sandbox docker"):
@@ -240,7 +236,7 @@ def test_a_sandbox_without_images_says_in_one_line_what_to_use(tmp_path):
 
 
 @docker
-def test_a_sandbox_that_cannot_be_removed_costs_no_record(bench, caplog):
+def test_unremovable_sandbox_costs_no_record(bench, caplog):
     task = bench.task("hello")
     lost = NotRemoved.connect()
     bench.workshop = replace(bench.workshop, provider=lost)

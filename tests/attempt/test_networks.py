@@ -10,7 +10,7 @@ from agentbench.agents.reference import NoopAgent
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import Limits
-from tests.attempt.stages.test_verifier_run import Bench, agent, oracle
+from tests.attempt.test_verifier_run import Bench, agent, oracle
 from tests.importers.harbor.harbor_folders import ALL_AGES, DOCKERFILE
 from tests.sandbox.conformance_base import sh
 from tests.sandbox.docker_fixtures import bridge_of
@@ -103,7 +103,7 @@ def test_each_phase_has_its_own_network(bench: Bench, web: WebServer, mode: str)
     assert [path.name for path in (bench.place / "network").iterdir()] == ["agent_run.jsonl"]
 
 
-def test_the_verifier_has_hosts_that_the_agent_has_not(bench: Bench, web: WebServer) -> None:
+def test_verifier_reaches_hosts_that_the_agent_does_not(bench: Bench, web: WebServer) -> None:
     host = web.server_address[0]
     url = f"http://{host}:{web.port}/"
     test = f"#!/bin/bash\n({ASK.format(url=url)}) > found\n"
@@ -123,7 +123,7 @@ def test_the_verifier_has_hosts_that_the_agent_has_not(bench: Bench, web: WebSer
     }  # fmt: skip
 
 
-def test_the_usual_test_script_installs_as_root_what_it_needs(bench: Bench) -> None:
+def test_test_script_installs_packages_as_root(bench: Bench) -> None:
     _require_mirrors(bench.provider)
     files = ALL_AGES["hello"] | {
         "environment/Dockerfile": DOCKERFILE + "USER root\n",

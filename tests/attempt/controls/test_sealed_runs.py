@@ -67,7 +67,7 @@ def test_one_price_is_the_total():
 """
 
 
-def test_an_honest_fix_gives_the_right_values_without_seeing_them(attempt_by, desk):
+def test_honest_fix_gives_right_values_unseen(attempt_by, desk):
     evidence, context = run(attempt_by, FIXED)
     controls = context.controls
     assert evidence.findings == ()
@@ -84,9 +84,7 @@ def test_an_honest_fix_gives_the_right_values_without_seeing_them(attempt_by, de
 
 
 @pytest.mark.parametrize("has_solution", [True, False])
-def test_a_fix_that_breaks_what_other_files_test_is_not_resolved(
-    attempt_by, tmp_path, has_solution
-):
+def test_regression_in_another_file_is_detected(attempt_by, tmp_path, has_solution):
     patch = patch_of("basket.py", BUGGY, FIXED) if has_solution else "\n"
     task = small_task(tmp_path / "elsewhere", solution=patch)
     evidence, context = run(attempt_by, CHEAPEST_EQUALS_ALL, task=task)
@@ -135,7 +133,7 @@ RAISES_FOR_THREE = FIXED.replace("sum(prices)", "sum(prices) if len(prices) < 3 
 
 
 @pytest.mark.parametrize(("source", "tries"), [(WRONG_FOR_THREE, 1), (RAISES_FOR_THREE, 3)])
-def test_only_an_error_is_tried_again_and_a_wrong_value_is_final(attempt_by, source, tries):
+def test_wrong_value_is_final_and_error_is_repeated(attempt_by, source, tries):
     _, context = run(attempt_by, source)
     assert {one.node_id for one in context.controls.sealed.mismatches} == {LISTED[0]}
     assert context.controls.sealed.tries == tries
@@ -190,13 +188,13 @@ def test_values_that_equal_anything_differ(attempt_by, source):
     assert context.controls.skipped.startswith("no final test, since the code gave wrong values")
 
 
-def test_code_that_equals_anything_has_failed_without_another_run(attempt_by):
+def test_equal_to_anything_fails_without_another_run(attempt_by):
     evidence, context = run(attempt_by, ALWAYS_EQUAL)
     assert evidence.findings == ()
     assert context.controls.runs == ()
 
 
-def test_wrong_code_fails_with_what_it_gave_and_is_no_cheat(attempt_by, desk):
+def test_wrong_code_fails_with_its_value(attempt_by, desk):
     evidence, _context = run(attempt_by, WRONG)
     assert evidence.findings == ()
     failed = [c.node_id for c in evidence.report.cases if c.outcome is CaseOutcome.FAILED]
@@ -233,9 +231,7 @@ def test_no_expected_value_is_in_the_sandbox_of_a_sealed_run(attempt_by, tmp_pat
         assert "every_price" not in text
 
 
-def test_no_right_value_is_in_any_sandbox_of_code_that_gave_a_wrong_one(
-    attempt_by, tmp_path, monkeypatch
-):
+def test_wrong_code_never_sees_the_right_value(attempt_by, tmp_path, monkeypatch):
     texts = []
     from agentbench.attempt import judged_tests
 
@@ -258,7 +254,7 @@ def test_no_right_value_is_in_any_sandbox_of_code_that_gave_a_wrong_one(
     assert not any("== 123456" in text or "total(prices) == 6" in text for text in texts)
 
 
-def test_the_reference_solution_and_unfixed_code_are_run_once_for_a_task(attempt_by, monkeypatch):
+def test_known_code_runs_once_for_a_task(attempt_by, monkeypatch):
     from agentbench.attempt.controls.sealed_runs import _SealedRuns
 
     asked = []
@@ -279,7 +275,7 @@ def test_the_reference_solution_and_unfixed_code_are_run_once_for_a_task(attempt
     assert [runs.change.is_empty for runs in asked] == [False, True]
 
 
-def test_an_attempt_without_a_change_needs_no_control(attempt_by):
+def test_attempt_without_change_needs_no_control(attempt_by):
     with attempt_by() as context:
         context.control(ControlLevel.FULL)
         context.baseline = go(context, "baseline_run")
@@ -298,9 +294,7 @@ def test_the_total_is_that_of_one_price():
 
 
 @pytest.mark.parametrize("source", [FIXED, ALWAYS_EQUAL])
-def test_of_two_computed_sides_only_the_fixed_one_is_in_the_sealed_run(
-    attempt_by, tmp_path, source
-):
+def test_only_the_fixed_side_is_in_the_sealed_run(attempt_by, tmp_path, source):
     hidden = PAIR.format("basket.total(prices)", "basket.cheapest([9, 11])")
     listed = ("tests/test_hidden.py::test_the_total_is_that_of_one_price",)
     task = small_task(tmp_path / "pair", hidden=hidden, fail_to_pass=listed)
@@ -313,7 +307,7 @@ def test_of_two_computed_sides_only_the_fixed_one_is_in_the_sealed_run(
     assert mismatches == ([] if source == FIXED else ["basket.cheapest([9, 11])"])
 
 
-def test_the_side_that_the_reference_solution_fixes_is_never_taken_out(attempt_by, tmp_path):
+def test_fixed_side_is_never_removed(attempt_by, tmp_path):
     hidden = PAIR.format("basket.cheapest(prices)", "basket.total([2])")
     listed = ("tests/test_hidden.py::test_the_total_is_that_of_one_price",)
     task = small_task(tmp_path / "reversed", hidden=hidden, fail_to_pass=listed)
@@ -339,7 +333,7 @@ def test_all_are_listed():
 """
 
 
-def test_a_value_that_freezes_a_comparison_fails_its_test_alone(attempt_by, tmp_path):
+def test_endless_comparison_fails_only_its_test(attempt_by, tmp_path):
     buggy, fixed = (f"def total(prices):\n    return prices{end}\n" for end in ("[1:]", ""))
     listed = tuple(
         f"tests/test_hidden.py::{name}"
@@ -372,7 +366,7 @@ def cheapest(prices):
 """
 
 
-def test_a_property_that_the_reference_solution_does_not_have_is_not_read(attempt_by, tmp_path):
+def test_property_unknown_to_the_reference_is_not_read(attempt_by, tmp_path):
     task = small_task(tmp_path / "in-c", test_timeout_s=20)
     _, context = run(attempt_by, IN_C, task=task, level=ControlLevel.SAMPLE)
     assert context.controls.sealed.ending is Ending.EXITED

@@ -11,7 +11,6 @@ from agentbench.attempt.verifier import NO_VERIFIER_OUTPUT, read_verifier_output
 
 
 def tar(*members: tuple[str, bytes | None]) -> list[bytes]:
-    """A tar of files; one without content is a symlink to /etc/passwd."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for name, content in members:
@@ -33,11 +32,11 @@ def rewards(*members):
 @pytest.mark.parametrize(
     ("text", "number"), [(b"1", 1.0), (b"0.25\n", 0.25), (b" -3 \r\n", -3.0), (b"1e-3", 0.001)]
 )
-def test_a_text_is_one_number(text, number):
+def test_reward_text_is_one_number(text, number):
     assert rewards(("./reward.txt", text)) == {"reward": number}
 
 
-def test_json_is_numbers_by_name_and_outranks_the_text():
+def test_reward_json_outranks_the_text():
     found = rewards(("reward.txt", b"0"), ("reward.json", b'{"reward": 1, "style": 0.5}'))
     assert found == {"reward": 1.0, "style": 0.5}
 
@@ -66,37 +65,37 @@ def test_json_is_numbers_by_name_and_outranks_the_text():
         ("reward.json", b'{"%s": 1}' % (b"a" * 200), "reward.json names more than 100 rewards"),
     ],
 )
-def test_whatever_else_it_holds_is_a_fault_that_says_so(name, content, said):
+def test_invalid_reward_names_its_fault(name, content, said):
     found = rewards((name, content))
     assert isinstance(found, str)
     assert found.startswith(said)
 
 
-def test_a_wrong_json_is_not_made_good_by_the_text():
+def test_invalid_json_is_not_replaced_by_the_text():
     assert rewards(("reward.txt", b"1"), ("reward.json", b"{")) != {"reward": 1.0}
 
 
-def test_a_folder_without_a_reward_has_none():
+def test_missing_reward_is_a_fault():
     left = read_verifier_output(tar(("test-stdout.txt", b"1"), ("deeper/reward.txt", b"1")))
     assert left == NO_VERIFIER_OUTPUT
     assert left.facts.fault.startswith("the verifier left no reward.txt or reward.json")
 
 
-def test_reports_of_usual_formats_are_kept_up_to_a_size():
+def test_common_reports_are_kept_up_to_a_size():
     left = read_verifier_output(
         tar(("ctrf.json", b"{}"), ("junit.xml", b" " * 5_000_000), ("x.json", b"1"))
     )
     assert left.reports == {"ctrf.json": b"{}"}
 
 
-def test_a_stream_that_is_cut_off_gives_none():
+def test_truncated_stream_gives_no_reward():
     (whole,) = tar(("reward.txt", b"1"))
     facts = read_verifier_output([whole[:520]]).facts
     assert (facts.rewards, facts.fault[:34]) == ({}, "the verifier's files cannot be rea")
 
 
 @given(st.binary(max_size=2_000))
-def test_no_bytes_are_more_than_a_fault(content):
+def test_any_bytes_give_rewards_or_a_fault(content):
     for found in (
         read_verifier_output([content]),
         read_verifier_output(tar(("reward.json", content))),

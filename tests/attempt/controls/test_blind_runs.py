@@ -1,20 +1,188 @@
-"""Blind controls on real sandboxes: what is caught, and who is not."""
+"""Who is blamed for a blind run that went wrong, by scripted outcomes."""
 
+from datetime import timedelta
 from pathlib import PurePosixPath as P
+from types import SimpleNamespace
 
 import pytest
 
 from agentbench.attempt import judge_by_tests
+from agentbench.attempt.controls.blind_runs import ControlCalibration
 from agentbench.core.files import FileContent
-from agentbench.integrity.control_plan import FunctionKey
+from agentbench.integrity.control_plan import (
+    ControlledTests,
+    ControlMemory,
+    ControlPlan,
+    FunctionKey,
+    KnownFunctions,
+)
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import ControlKind
-from agentbench.scoring.evidence import Severity
+from agentbench.scoring.evidence import (
+    CaseOutcome,
+    CommandResult,
+    Ending,
+    NodeId,
+    PytestOutcome,
+    ReportSource,
+    ReportTrust,
+    Severity,
+)
 from agentbench.tasks.control_level import ControlLevel
+from agentbench.test_runs.model import CaseResult, PytestResult, PytestSummary
+from agentbench.test_runs.runner import TestRun
 from tests.e2e.small_task import FIXED, LISTED, SmallTask
 from tests.fakes.staging import final_test_of as run
 from tests.fakes.staging import go, prepare, small_task, staged
 from tests.tiers import Tier, chosen_tier
+
+IDS = tuple(NodeId(f"t.py::test_{n}") for n in range(2))
+SOURCE = "".join(f"def test_{n}():\n    assert f() == {n + 5}\n" for n in range(2))
+PASSED, FAILED = CaseOutcome.PASSED, CaseOutcome.FAILED
+
+
+@pytest.fixture
+def plan() -> ControlPlan:
+    return ControlPlan(
+        ControlledTests(files={"t.py": SOURCE.encode()}, fixed=IDS, passing=()),
+        1,
+        certain_only=False,
+    )
+
+
+class Runs:
+    def __init__(self, *agent, reference=None) -> None:
+        self.agent, self.reference = list(agent), reference
+        self.asked: list[str] = []
+        self.context = SimpleNamespace(judging_lock=lambda: None)
+
+    def rewritten(self, _files, _lock):
+        self.asked.append("agent")
+        return self.answer(*self.agent.pop(0))
+
+    def answer(self, wrong, right):
+        changed = self.half.must_fail[0]
+        return ended({changed: wrong, **dict.fromkeys(self.half.must_pass, right)})
+
+    def of_solution(self):
+        return Solution(self) if self.reference else None
+
+
+class Solution:
+    def __init__(self, runs) -> None:
+        self.runs = runs
+
+    def rewritten(self, _files, _lock):
+        self.runs.asked.append("reference")
+        return self.runs.answer(*self.runs.reference)
+
+
+def ended(outcomes) -> TestRun:
+    cases = tuple(
+        CaseResult(node_id=node_id, outcome=outcome, duration=0.0)
+        for node_id, outcome in outcomes.items()
+        if outcome is not None
+    )
+    command = CommandResult(
+        argv=("pytest",), ending=Ending.EXITED, exit_code=1, duration=timedelta(seconds=1)
+    )
+    result = PytestResult(
+        exit_code=1,
+        summary=PytestSummary(),
+        tests=cases,
+        outcome=PytestOutcome.FAILED,
+        source=ReportSource.STREAM,
+    )
+    return TestRun(command=command, result=result, trust=ReportTrust.IN_PROCESS_STREAM)
+
+
+def settle(plan, runs, first):
+    half = runs.half = plan.half(0, KnownFunctions())
+    memory = ControlMemory()
+    settling = ControlCalibration(
+        runs=runs, plan=plan, memory=memory, side=0, passed=frozenset(IDS)
+    )
+    wrong, right = first
+    run = ended({half.must_fail[0]: wrong, **dict.fromkeys(half.must_pass, right)})
+    shown, _, _ = settling.settle(half, run)
+    return shown, memory
+
+
+def test_expected_run_needs_no_other(plan):
+    runs = Runs()
+    shown, _ = settle(plan, runs, (FAILED, PASSED))
+    assert (shown.deviations, shown.tries, runs.asked) == ((), 1, [])
+
+
+def test_flaky_test_is_run_once_more(plan):
+    runs = Runs((FAILED, PASSED), reference=(FAILED, PASSED))
+    shown, _ = settle(plan, runs, (FAILED, FAILED))
+    assert (shown.deviations, shown.tries, runs.asked) == ((), 2, ["agent"])
+
+
+def test_blindly_passed_test_is_not_repeated(plan):
+    runs = Runs(reference=(FAILED, PASSED))
+    shown, _ = settle(plan, runs, (PASSED, PASSED))
+    assert [test.passed_blindly for test in shown.deviations] == [True]
+    assert (shown.tries, runs.asked) == (1, ["reference"])
+
+
+def test_guess_in_the_second_run_counts(plan):
+    runs = Runs((PASSED, PASSED), reference=(FAILED, PASSED))
+    shown, _ = settle(plan, runs, (FAILED, FAILED))
+    assert [test.passed_blindly for test in shown.deviations] == [True]
+
+
+@pytest.mark.parametrize("outcome", [FAILED, None, CaseOutcome.SKIPPED])
+def test_untouched_test_that_fails_twice_deviates(plan, outcome):
+    runs = Runs((FAILED, outcome), reference=(FAILED, PASSED))
+    shown, _ = settle(plan, runs, (FAILED, outcome))
+    assert len(shown.deviations) == 1
+    assert runs.asked == ["agent", "reference"]
+
+
+def test_deviation_without_reference_counts(plan):
+    shown, memory = settle(plan, Runs(), (PASSED, PASSED))
+    assert len(shown.deviations) == 1
+    assert memory.recall() == KnownFunctions()
+
+
+def test_change_that_the_reference_passes_becomes_a_failing_end(plan):
+    runs = Runs((FAILED, PASSED), reference=(PASSED, PASSED))
+    shown, memory = settle(plan, runs, (PASSED, PASSED))
+    assert (shown.deviations, shown.tries) == ((), 2)
+    assert len(memory.recall().uncertain) == 1
+    assert [test.weak for test in shown.tests if test.must == "fail"] == [True]
+
+
+def test_unreached_failing_end_is_useless(plan):
+    class Unreached(Runs):
+        def rewritten(self, _files, _lock):
+            return self.answer()
+
+        def answer(self, *_outcomes):
+            outcomes = dict.fromkeys((*self.half.must_fail, *self.half.must_pass), PASSED)
+            return ended(outcomes)
+
+    shown, memory = settle(plan, Unreached(reference=(PASSED, PASSED)), (PASSED, PASSED))
+    assert shown.deviations == ()
+    assert len(memory.recall().useless) == 1
+
+
+def test_failure_shared_with_the_reference_is_dismissed(plan):
+    runs = Runs((FAILED, FAILED), reference=(FAILED, FAILED))
+    shown, memory = settle(plan, runs, (FAILED, FAILED))
+    assert shown.deviations == ()
+    assert len(shown.dismissed) == 1
+    assert len(memory.recall().useless) == 1
+
+
+def test_only_shared_deviations_are_dismissed(plan):
+    runs = Runs((PASSED, FAILED), (PASSED, None), reference=(FAILED, FAILED))
+    shown, memory = settle(plan, runs, (PASSED, FAILED))
+    assert [test.passed_blindly for test in shown.deviations] == [True]
+    assert len(memory.recall().useless) == 1
+
 
 ALWAYS_EQUAL = """
 class Any:
@@ -51,7 +219,7 @@ def unsealed(monkeypatch):
     monkeypatch.setattr(judge_by_tests, "tests_before", lambda _runs: None)
 
 
-def test_an_honest_fix_fails_where_something_wrong_is_expected(attempt_by, desk):
+def test_honest_fix_fails_wrong_expectations(attempt_by, desk):
     evidence, context = run(attempt_by, FIXED)
     controls = context.controls
     assert evidence.findings == ()
@@ -66,7 +234,7 @@ def test_an_honest_fix_fails_where_something_wrong_is_expected(attempt_by, desk)
     assert context.controls_seconds > 0
 
 
-def test_a_test_of_each_other_file_is_controlled_too(attempt_by):
+def test_other_files_are_controlled(attempt_by):
     _, context = run(attempt_by, FIXED, level=ControlLevel.FULL)
     wrong = [t.node_id for each in context.controls.runs for t in each.tests if t.must == "fail"]
     assert any(test.startswith("tests/test_basket.py") for test in wrong)
@@ -90,7 +258,7 @@ def test_seeds_are_random(attempt_by):
         ),
     ],
 )
-def test_code_that_does_not_know_the_answer_is_caught(attempt_by, source, level):
+def test_code_without_right_values_is_detected(attempt_by, source, level):
     evidence, context = run(attempt_by, source, level=level)
     assert evidence.report.passed == 4  # all that the final test sees is green
     assert "blind-control-passed" in {finding.rule for finding in evidence.findings}
@@ -98,13 +266,13 @@ def test_code_that_does_not_know_the_answer_is_caught(attempt_by, source, level)
     assert len(context.controls.runs) == (2 if level is ControlLevel.FULL else 1)
 
 
-def test_turned_off_it_is_not(attempt_by):
+def test_controls_can_be_turned_off(attempt_by):
     evidence, context = run(attempt_by, ALWAYS_EQUAL, level=ControlLevel.OFF)
     assert evidence.findings == ()
     assert (context.controls.skipped, context.controls.runs) == ("turned off", ())
 
 
-def test_what_does_not_pass_needs_no_control(attempt_by):
+def test_failed_final_test_needs_no_control(attempt_by):
     evidence, context = run(attempt_by, "def total(p): return 0\ndef cheapest(p): return 0\n")
     assert evidence.report.failed == 3
     assert context.controls.skipped == "the final test did not pass"
@@ -115,9 +283,7 @@ def test_what_does_not_pass_needs_no_control(attempt_by):
     ("source", "rules"),
     [pytest.param(FIXED, 0, marks=pytest.mark.soak), (ALWAYS_EQUAL, 1)],
 )
-def test_without_a_list_the_tests_that_began_to_pass_are_controlled(
-    attempt_by, tmp_path, source, rules
-):
+def test_unlisted_tests_that_began_to_pass_are_controlled(attempt_by, tmp_path, source, rules):
     task = small_task(tmp_path / "unlisted", fail_to_pass=(), tests="")
     evidence, context = run(attempt_by, source, task=task)
     wrong = {t.node_id for each in context.controls.runs for t in each.tests if t.must == "fail"}
@@ -164,10 +330,7 @@ def test_one_price_is_the_total():
 
 
 @pytest.mark.parametrize("hidden", [LOOSE, OWN_TEXT, SHY], ids=["loose", "own text", "shy"])
-def test_what_the_reference_solution_does_too_is_held_against_nobody(
-    attempt_by, tmp_path, pytestconfig, hidden
-):
-    """Chance decides what is changed: the soak tries more often."""
+def test_deviations_of_the_reference_are_ignored(attempt_by, tmp_path, pytestconfig, hidden):
     times = 3 if chosen_tier(pytestconfig) is Tier.SOAK else 1
     task = small_task(tmp_path / "odd", hidden=hidden, fail_to_pass=LISTED[:1])
     for _ in range(times):
@@ -177,7 +340,7 @@ def test_what_the_reference_solution_does_too_is_held_against_nobody(
         assert context.controls.skipped is None
 
 
-def test_what_the_reference_solution_showed_is_remembered(attempt_by, tmp_path):
+def test_results_of_the_reference_are_stored(attempt_by, tmp_path):
     task = small_task(tmp_path / "loose", hidden=LOOSE)
     with attempt_by(task=task) as context:
         context.baseline = go(context, "baseline_run")
@@ -193,14 +356,14 @@ def test_what_the_reference_solution_showed_is_remembered(attempt_by, tmp_path):
         )
 
 
-def test_a_command_that_stops_at_the_first_failure_does_not_stop_controls(attempt_by, tmp_path):
+def test_first_failure_does_not_stop_controls(attempt_by, tmp_path):
     task = small_task(tmp_path / "x", tests='command = "python -m pytest -x"\n')
     evidence, context = run(attempt_by, FIXED, task=task)
     assert evidence.findings == ()
     assert all(test.outcome for each in context.controls.runs for test in each.tests)
 
 
-def test_a_file_that_is_no_python_is_not_controlled(provider, desk, tmp_path):
+def test_non_python_file_is_not_controlled(provider, desk, tmp_path):
     text = ">>> import basket\n>>> basket.total([1, 2])\n3\n"
     task = small_task(
         tmp_path / "text",

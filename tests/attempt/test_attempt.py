@@ -45,7 +45,6 @@ def place(tmp_path):
 
 @pytest.fixture
 def uncontrolled(workshop):
-    """What attempts share where controls are not the point."""
     return partial(workshop, integrity_controls=ControlLevel.OFF)
 
 
@@ -57,7 +56,7 @@ def cached(record) -> list[StageName]:
     return [stage.name for stage in record.stages if stage.cached]
 
 
-def test_an_attempt_walks_the_six_stages_and_leaves_their_files(task, workshop, place, tmp_path):
+def test_attempt_runs_six_stages_and_stores_their_files(task, workshop, place, tmp_path):
     here = place(3, retry_of=2)
     record = run_attempt(task, oracle(task), workshop(folder=tmp_path), here)
     assert record.resolved
@@ -80,7 +79,7 @@ def test_an_attempt_walks_the_six_stages_and_leaves_their_files(task, workshop, 
     assert timing.overhead_s == pytest.approx(timing.total_s - own)
 
 
-def test_the_next_attempt_finds_what_the_first_prepared(task, workshop, place, tmp_path):
+def test_second_attempt_uses_the_stored_preparation(task, workshop, place, tmp_path):
     shop = workshop(folder=tmp_path)
     run_attempt(task, NoopAgent(), shop, place(1))
     here = place(2)
@@ -91,7 +90,7 @@ def test_the_next_attempt_finds_what_the_first_prepared(task, workshop, place, t
     assert record.stages[0].log is None
 
 
-def test_a_torn_preparation_is_made_again(task, uncontrolled, place, tmp_path):
+def test_incomplete_preparation_is_recreated(task, uncontrolled, place, tmp_path):
     shop = uncontrolled(folder=tmp_path)
     run_attempt(task, NoopAgent(), shop, place(1))
     for base in (tmp_path / "prepared").rglob("base.contents"):
@@ -102,7 +101,7 @@ def test_a_torn_preparation_is_made_again(task, uncontrolled, place, tmp_path):
     assert StageName.SETUP in cached(run_attempt(task, NoopAgent(), shop, place(3)))
 
 
-def test_two_at_once_prepare_once(task, uncontrolled, place, tmp_path):
+def test_parallel_attempts_prepare_once(task, uncontrolled, place, tmp_path):
     shop = uncontrolled(folder=tmp_path)
     with ThreadPoolExecutor(2) as pool:
         futures = [pool.submit(run_attempt, task, oracle(task), shop, place(n)) for n in (1, 2)]
@@ -112,7 +111,7 @@ def test_two_at_once_prepare_once(task, uncontrolled, place, tmp_path):
     assert len(made) == 1
 
 
-def test_without_the_cache_nothing_is_taken_and_nothing_left(task, workshop, place, tmp_path):
+def test_attempt_without_cache_reads_and_stores_nothing(task, workshop, place, tmp_path):
     shop = workshop(folder=tmp_path, use_cache=False)
     for number in (1, 2):
         record = run_attempt(task, NoopAgent(), shop, place(number))
@@ -124,9 +123,7 @@ def test_without_the_cache_nothing_is_taken_and_nothing_left(task, workshop, pla
     assert shop.provider.find(key) is None
 
 
-def test_a_bug_that_is_not_there_ends_the_attempt_before_an_agent_is_paid(
-    workshop, place, tmp_path
-):
+def test_passing_baseline_ends_the_attempt_before_the_agent(workshop, place, tmp_path):
     hidden = "def test_every_price_counts():\n    pass\n"
     listed = ("tests/test_hidden.py::test_every_price_counts",)
     task = small_task(tmp_path / "small", hidden=hidden, fail_to_pass=listed)
@@ -138,7 +135,7 @@ def test_a_bug_that_is_not_there_ends_the_attempt_before_an_agent_is_paid(
     assert paid == []
 
 
-def test_a_baseline_that_looks_odd_is_run_again_next_time(workshop, place, tmp_path):
+def test_baseline_with_warnings_is_not_stored(workshop, place, tmp_path):
     task = small_task(tmp_path / "small", fail_to_pass=("tests/test_hidden.py::test_absent",))
     shop = workshop(folder=tmp_path)
     assert run_attempt(task, NoopAgent(), shop, place(1)).warnings
@@ -147,7 +144,7 @@ def test_a_baseline_that_looks_odd_is_run_again_next_time(workshop, place, tmp_p
     assert record.warnings
 
 
-def test_an_engine_that_is_away_is_a_record_and_no_exception(task, workshop, place):
+def test_unavailable_engine_becomes_a_record(task, workshop, place):
     record = run_attempt(task, NoopAgent(), workshop(UnreliableProvider()), place())
     assert (record.failure_reason, record.fault) == (
         FailureReason.SANDBOX_ERROR,
@@ -157,8 +154,6 @@ def test_an_engine_that_is_away_is_a_record_and_no_exception(task, workshop, pla
 
 
 class LostWhen(UnreliableProvider):
-    """An engine that is lost once in the moment that is named."""
-
     def __init__(self, inner, moment: str) -> None:
         super().__init__(inner)
         self.moment = moment
@@ -183,7 +178,7 @@ class LostWhen(UnreliableProvider):
             raise SandboxError("the engine does not answer any more")
 
 
-def test_an_engine_lost_when_the_task_is_prepared_fails_no_attempt(
+def test_lost_engine_while_storing_fails_no_attempt(
     task, provider, uncontrolled, place, tmp_path, caplog
 ):
     shop = uncontrolled(LostWhen(provider, "a sandbox is removed"), folder=tmp_path)
@@ -195,9 +190,7 @@ def test_an_engine_lost_when_the_task_is_prepared_fails_no_attempt(
     ]
 
 
-def test_an_engine_lost_when_a_preparation_is_looked_for_is_no_exception(
-    task, provider, uncontrolled, place, tmp_path
-):
+def test_lost_engine_while_loading_becomes_a_record(task, provider, uncontrolled, place, tmp_path):
     lost = LostWhen(provider, "a preparation is looked for")
     record = run_attempt(task, oracle(task), uncontrolled(lost, folder=tmp_path), place())
     assert record.resolved
@@ -205,7 +198,7 @@ def test_an_engine_lost_when_a_preparation_is_looked_for_is_no_exception(
     assert cached(record) == []
 
 
-def test_an_engine_lost_when_all_is_over_fails_no_attempt(
+def test_lost_engine_at_the_end_fails_no_attempt(
     task, provider, uncontrolled, place, tmp_path, caplog
 ):
     lost = LostWhen(provider, "a snapshot is discarded")
@@ -214,7 +207,7 @@ def test_an_engine_lost_when_all_is_over_fails_no_attempt(
     assert "left behind" in caplog.text
 
 
-def test_a_cache_that_takes_nothing_fails_no_attempt(task, uncontrolled, place, tmp_path, caplog):
+def test_unwritable_cache_fails_no_attempt(task, uncontrolled, place, tmp_path, caplog):
     shop = uncontrolled(folder=tmp_path)
     assert run_attempt(task, oracle(task), shop, place(1)).resolved
     (kept,) = shop.cache.folder.glob("baseline-*.json")
@@ -224,7 +217,7 @@ def test_a_cache_that_takes_nothing_fails_no_attempt(task, uncontrolled, place, 
     assert "cannot write to the cache" in caplog.text
 
 
-def test_an_image_that_is_not_there_is_a_record_and_no_exception(task, workshop, place):
+def test_missing_image_becomes_a_record(task, workshop, place):
     environment = TaskEnvironment(image="no/such:image")
     odd = task.model_copy(update={"environment": environment})
     record = run_attempt(odd, NoopAgent(), workshop(), place())
@@ -234,7 +227,7 @@ def test_an_image_that_is_not_there_is_a_record_and_no_exception(task, workshop,
         resolve_image(odd, workshop().provider)
 
 
-def test_a_repository_that_vanished_is_a_record_and_no_exception(workshop, place, tmp_path):
+def test_missing_repository_becomes_a_record(workshop, place, tmp_path):
     task = small_task(tmp_path / "small")
     shutil.rmtree(tmp_path / "small")
     (tmp_path / "small").write_text("in its place")
@@ -243,13 +236,13 @@ def test_a_repository_that_vanished_is_a_record_and_no_exception(workshop, place
     assert [stage.name for stage in record.stages] == [StageName.GIT_CLONE]
 
 
-def test_a_run_that_was_cancelled_makes_interrupted_records(task, workshop, place):
+def test_cancelled_run_records_interrupted_attempts(task, workshop, place):
     shop = workshop()
     shop.cancel.set()
     assert was_interrupted(run_attempt(task, NoopAgent(), shop, place()))
 
 
-def test_ctrl_c_ends_the_waiting_for_anothers_preparation(task, workshop, place, tmp_path):
+def test_cancel_ends_the_wait_for_a_preparation(task, workshop, place, tmp_path):
     shop = workshop(folder=tmp_path)
     key = shop.cache.key(task, resolve_image(task, shop.provider))
     with FileLock(shop.cache.lock_path(key)), ThreadPoolExecutor(1) as pool:
@@ -259,7 +252,7 @@ def test_ctrl_c_ends_the_waiting_for_anothers_preparation(task, workshop, place,
         assert was_interrupted(waiting.result(HANG_SECONDS))
 
 
-def test_a_record_keeps_the_end_of_what_was_printed(task, workshop, place):
+def test_record_has_the_end_of_the_output(task, workshop, place):
     def work(given):
         result = sh(given.sandbox, "yes 0123456789 | head -c 20000; echo the end; exit 3")
         return AgentOutcome(ending=AgentEnding.TOOL_ERROR, command=result)
@@ -273,7 +266,7 @@ def test_a_record_keeps_the_end_of_what_was_printed(task, workshop, place):
     assert (here.folder / "stages" / "agent_run.log").stat().st_size > 20_000
 
 
-def test_whatever_an_exception_says_can_be_kept(task, workshop, place):
+def test_any_exception_message_is_stored(task, workshop, place):
     def work(_given):
         raise ValueError("caf\udce9 " + "x" * 10_000)
 
@@ -286,7 +279,7 @@ def test_whatever_an_exception_says_can_be_kept(task, workshop, place):
     assert type(record).model_validate_json(record.model_dump_json()) == record
 
 
-def test_an_exception_that_cannot_say_what_it_is_ends_its_attempt_alone(task, workshop, place):
+def test_exception_without_text_ends_only_its_attempt(task, workshop, place):
     class UnspeakableError(Exception):
         def __str__(self) -> str:
             raise RuntimeError("speechless")
@@ -298,13 +291,13 @@ def test_an_exception_that_cannot_say_what_it_is_ends_its_attempt_alone(task, wo
     assert (record.failure_reason, record.fault) == (FailureReason.UNKNOWN, Fault.AGENT)
 
 
-def test_how_long_it_waited_in_the_queue_is_told(task, workshop, place):
+def test_record_has_the_queue_wait(task, workshop, place):
     record = run_attempt(task, NoopAgent(), workshop(), place(queued_at=0.001))
     assert record.timing.queue_wait_s > 0
     assert run_attempt(task, NoopAgent(), workshop(), place(2)).timing.queue_wait_s == 0
 
 
-def test_every_thread_of_an_attempt_ends_with_it(task, workshop, place):
+def test_threads_end_with_their_attempt(task, workshop, place):
     others = set(threading.enumerate())  # of agents that other tests gave up
     run_attempt(task, NoopAgent(), workshop(), place())
     names = [thread.name for thread in threading.enumerate() if thread not in others]
@@ -328,7 +321,7 @@ def test_events_are_on_disk_as_they_happen(task, workshop, place):
     assert judged.failure_reason is FailureReason.TESTS_FAILED
 
 
-def test_an_attempt_that_takes_too_long_as_a_whole_is_a_timeout_of_its_agent(task, workshop, place):
+def test_attempt_past_its_limit_is_the_agents_timeout(task, workshop, place):
     run_attempt(task, NoopAgent(), workshop(), place())  # so that there is nothing left to prepare
 
     begun, places = [], map(place, count(2))
@@ -349,9 +342,7 @@ def test_an_attempt_that_takes_too_long_as_a_whole_is_a_timeout_of_its_agent(tas
     assert not was_interrupted(record)
 
 
-def test_an_attempt_that_is_late_before_its_agent_begins_is_the_infrastructures(
-    task, workshop, place
-):
+def test_attempt_late_before_the_agent_is_an_infrastructure_failure(task, workshop, place):
     shop = workshop(use_cache=False, attempt_timeout=timedelta(microseconds=1))
     record = run_attempt(task, NoopAgent(), shop, place())
     assert (record.failure_reason, record.fault) == (FailureReason.TIMEOUT, Fault.INFRASTRUCTURE)

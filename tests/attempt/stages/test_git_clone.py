@@ -7,7 +7,7 @@ from agentbench.tasks.task import RepoSource
 from tests.fakes.staging import go, small_task, staged
 
 
-def test_the_workspace_gets_the_one_commit_and_no_history(provider, desk, tmp_path):
+def test_workspace_has_one_commit(provider, desk, tmp_path):
     with staged(small_task(tmp_path / "small"), provider, desk) as context:
         evidence = go(context, "git_clone")
         assert evidence.command is not None
@@ -18,7 +18,7 @@ def test_the_workspace_gets_the_one_commit_and_no_history(provider, desk, tmp_pa
         assert sh(context, "git rev-list --count FETCH_HEAD").strip() == "1"
 
 
-def test_an_origin_that_is_not_there_is_said_without_its_password(provider, desk, tmp_path):
+def test_missing_origin_is_named_without_password(provider, desk, tmp_path):
     task = small_task(tmp_path / "small")
     gone = RepoSource(url=f"file://me:secret@localhost{tmp_path}/gone.git", commit="0" * 40)
     with staged(task.model_copy(update={"source": gone}), provider, desk) as context:
@@ -27,7 +27,7 @@ def test_an_origin_that_is_not_there_is_said_without_its_password(provider, desk
         assert "secret" not in str(caught.value)
 
 
-def test_what_git_prints_goes_to_the_log(provider, desk, tmp_path):
+def test_output_of_git_is_logged(provider, desk, tmp_path):
     with staged(small_task(tmp_path / "small"), provider, desk) as context:
         evidence = go(context, "git_clone")
         assert evidence.command is not None
