@@ -132,8 +132,6 @@ SANDBOXED_FILES = frozenset(
         "extensions/service/test_server.py",
         "extensions/service/test_service_jobs.py",
         "importers/release/test_importing.py",
-        "extensions/mutation/mutation_score/test_mutant_runner.py",
-        "extensions/mutation/mutation_score/test_reference.py",
         "extensions/mutation/test_mutation_measurement.py",
         "validation/environment/test_environments.py",
         "validation/test_finding_ids.py",

@@ -7,8 +7,22 @@ from pydantic import ValidationError
 
 from agentbench.errors import GitCloneError, LLMError
 from agentbench.scoring import FailureReason, Fault, StageName, classify
-from agentbench.scoring.classification import Failure, exception_fact, network_failure
-from agentbench.scoring.evidence import Ending, Evidence, ExceptionFact, ReportFacts
+from agentbench.scoring.classification import (
+    Failure,
+    error_line,
+    exception_fact,
+    last_line,
+    network_failure,
+    report_failure,
+)
+from agentbench.scoring.evidence import (
+    AgentEnding,
+    CollectionFact,
+    Ending,
+    Evidence,
+    ExceptionFact,
+    ReportFacts,
+)
 from tests.scoring.strategies import A, B, case, command, commands, evidences, failures, ran, report
 
 
@@ -342,3 +356,241 @@ def test_only_the_end_of_what_was_said_counts():
     said = "network is unreachable"
     assert network_failure(said + "x" * 1000)
     assert network_failure(said + "x" * 100_000) is None
+
+
+AGENT_ENDINGS = [
+    ("submitted", None, None),
+    ("step_limit", "AGENT_GAVE_UP", "agent"),
+    ("cost_limit", "AGENT_GAVE_UP", "agent"),
+    ("time_limit", "TIMEOUT", "agent"),
+    ("llm_error", "LLM_ERROR", "infrastructure"),
+    ("tool_error", "TOOL_ERROR", "agent"),
+    ("crashed", "UNKNOWN", "agent"),
+    ("interrupted", "INTERRUPTED", "agent"),
+]
+
+
+def agent_judged(ending: str, **evidence) -> tuple[str | None, str | None]:
+    failure = classify(StageName.AGENT_RUN, Evidence(agent=AgentEnding(ending), **evidence))
+    return (None, None) if failure is None else (failure.reason.value, failure.fault.value)
+
+
+@pytest.mark.parametrize(("ending", "code", "fault"), AGENT_ENDINGS)
+def test_each_way_an_agent_stops_has_its_reason_and_fault(ending, code, fault):
+    assert agent_judged(ending) == (code, fault)
+
+
+def test_every_way_an_agent_stops_is_in_the_table():
+    assert [ending for ending, _, _ in AGENT_ENDINGS] == [ending.value for ending in AgentEnding]
+
+
+@pytest.mark.parametrize(
+    ("ending", "code"), [(ending, code) for ending, code, _ in AGENT_ENDINGS[1:]]
+)
+@pytest.mark.parametrize("fault", Fault)
+def test_a_fault_that_comes_with_the_ending_overrides_the_default(ending, code, fault):
+    assert agent_judged(ending, agent_fault=fault) == (code, fault.value)
+
+
+def test_a_refusal_or_too_long_a_context_is_the_agents():
+    refused = agent_judged("llm_error", agent_fault=Fault.AGENT, agent_detail="refusal")
+    assert refused == ("LLM_ERROR", "agent")
+
+
+def test_what_the_agent_said_is_the_detail():
+    said = Evidence(agent=AgentEnding.TOOL_ERROR, agent_detail="agent exited 1: no key")
+    assert classify(StageName.AGENT_RUN, said).detail == "agent exited 1: no key"
+    silent = Evidence(agent=AgentEnding.STEP_LIMIT)
+    assert classify(StageName.AGENT_RUN, silent).detail == "the agent ended in step_limit"
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "ending", "signal", "code"),
+    [
+        (1, Ending.EXITED, None, "TOOL_ERROR"),
+        (124, Ending.EXITED, None, "TIMEOUT"),
+        (137, Ending.EXITED, None, "TIMEOUT"),
+        (None, Ending.KILLED, 9, "TIMEOUT"),
+        (None, Ending.KILLED, 11, "TOOL_ERROR"),
+    ],
+)
+def test_an_agent_that_failed_by_a_timeouts_exit_code_timed_out(exit_code, ending, signal, code):
+    result = command(exit_code, ending, signal=signal)
+    assert agent_judged("tool_error", command=result) == (code, "agent")
+
+
+@pytest.mark.parametrize("ending", ["submitted", "tool_error", "crashed", "interrupted"])
+def test_our_deadline_outweighs_how_an_agent_says_it_stopped(ending):
+    result = command(None, Ending.TIMED_OUT)
+    assert agent_judged(ending, command=result) == ("TIMEOUT", "agent")
+
+
+@pytest.mark.parametrize(
+    ("ending", "code"),
+    [("llm_error", "LLM_ERROR"), ("step_limit", "AGENT_GAVE_UP"), ("cost_limit", "AGENT_GAVE_UP")],
+)
+def test_a_deadline_does_not_hide_what_the_harness_saw_first(ending, code):
+    assert agent_judged(ending, command=command(None, Ending.TIMED_OUT))[0] == code
+
+
+@pytest.mark.parametrize("ending", AgentEnding)
+def test_an_agent_that_ran_out_of_memory_has_itself_to_blame(ending):
+    result = command(137, Ending.OUT_OF_MEMORY)
+    assert agent_judged(ending, command=result) == ("SANDBOX_ERROR", "agent")
+
+
+@pytest.mark.parametrize("ending", AgentEnding)
+@pytest.mark.parametrize("code", [0, 137])
+def test_an_agent_that_filled_its_disk_has_itself_to_blame(ending, code):
+    result = command(code, Ending.OUT_OF_DISK, exceeded="64 MiB")
+    assert agent_judged(ending, command=result) == ("SANDBOX_ERROR", "agent")
+
+
+@pytest.mark.parametrize("ending", AgentEnding)
+def test_a_lost_sandbox_is_nobodys_but_ours(ending):
+    result = command(None, Ending.LOST)
+    assert agent_judged(ending, command=result) == ("SANDBOX_ERROR", "infrastructure")
+
+
+def test_an_agent_that_outlived_a_child_lost_to_memory_has_not_failed():
+    survived = command(0, Ending.OUT_OF_MEMORY)
+    assert agent_judged("submitted", command=survived) == (None, None)
+    assert agent_judged("step_limit", command=survived) == ("AGENT_GAVE_UP", "agent")
+
+
+@given(
+    result=st.none() | commands.filter(lambda c: c.ending is not Ending.LOST),
+    ending=st.sampled_from([e for e in AgentEnding if e is not AgentEnding.LLM_ERROR]),
+)
+def test_an_agents_ending_is_the_infrastructures_only_by_the_gateway_or_a_loss(result, ending):
+    failure = classify(StageName.AGENT_RUN, Evidence(agent=ending, command=result))
+    assert failure is None or failure.fault is Fault.AGENT
+
+
+ONE_EACH = (case(A, "failed"), case(B))
+
+OUTCOMES = [
+    (1, "failed", "TESTS_FAILED", "1 of 2 tests failed"),
+    (5, "no_tests", "NO_TESTS_COLLECTED", "no tests were collected"),
+    (2, "interrupted", "INTERRUPTED", "the test session was interrupted from within"),
+    (3, "pytest_internal", "INTERNAL_ERROR", "pytest internal: exit code 3 (INTERNALERROR> oh)"),
+    (4, "usage", "INTERNAL_ERROR", "usage: exit code 4 (INTERNALERROR> oh)"),
+    (1, "spawn", "INTERNAL_ERROR", "spawn: exit code 1 (INTERNALERROR> oh)"),
+    (1, "timeout", "TIMEOUT", "timeout: exit code 1 (INTERNALERROR> oh)"),
+    (139, "crash", "UNKNOWN", "crash: exit code 139 (INTERNALERROR> oh)"),
+    (None, "crash", "UNKNOWN", "crash: exit code None (INTERNALERROR> oh)"),
+    (0, "crash", "UNKNOWN", "crash: exit code 0 (INTERNALERROR> oh)"),
+    (137, "crash", "TIMEOUT", "killed by SIGKILL, cause unknown"),
+    (0, "unverified", "TESTS_FAILED", "1 of 2 tests failed"),
+]
+
+
+@pytest.mark.parametrize(("exit_code", "outcome", "code", "detail"), OUTCOMES)
+def test_each_outcome_has_its_reason_and_is_the_agents(exit_code, outcome, code, detail):
+    said = command(exit_code, stderr="INTERNALERROR> Traceback\nINTERNALERROR> oh\n")
+    seen = report(*ONE_EACH, outcome=outcome, complete=outcome != "crash")
+    failure = report_failure(said, seen)
+    assert (failure.reason, failure.detail) == (FailureReason(code), detail)
+    assert failure.fault is Fault.AGENT
+    assert failure.stage == "final_test"
+
+
+def test_a_content_pytest_has_no_failure():
+    assert report_failure(command(0), report(case(A))) is None
+
+
+@pytest.mark.parametrize("exit_code", [0, 1, 2, 4, 5])
+@pytest.mark.parametrize(
+    "outcome", ["collection_error", "passed", "failed", "interrupted", "usage", "no_tests"]
+)
+def test_a_failed_collector_is_an_internal_error_at_any_exit_code(exit_code, outcome):
+    seen = report(case(A), outcome=outcome, collection_errors=("tests/test_x.py", "tests/y.py"))
+    failure = report_failure(command(exit_code), seen)
+    assert failure.reason is FailureReason.INTERNAL_ERROR
+    assert failure.detail == (
+        "Tests could not be collected: an error in tests/test_x.py (and 1 more)"
+    )
+
+
+def test_a_failed_collector_is_told_with_the_line_that_is_to_blame():
+    fact = CollectionFact(
+        file="tests/test_x.py", error="SyntaxError", path="model.py", line=42, message="bad input"
+    )
+    seen = report(outcome="collection_error", collection_errors=("tests/test_x.py",))
+    failure = report_failure(command(2), seen.model_copy(update={"collection_facts": (fact,)}))
+    assert (failure.reason, failure.fault) == (FailureReason.INTERNAL_ERROR, Fault.AGENT)
+    assert failure.detail == (
+        "Tests could not be collected: SyntaxError in model.py, line 42: bad input"
+    )
+
+
+def test_a_collector_without_a_name_is_still_one():
+    failure = report_failure(command(2), report(outcome="collection_error"))
+    assert failure.detail == "Tests could not be collected: an error in an unnamed file"
+
+
+@pytest.mark.parametrize(("outcome", "code"), [("timeout", "TIMEOUT"), ("crash", "UNKNOWN")])
+def test_a_run_that_was_cut_short_is_not_put_down_to_a_collector(outcome, code):
+    seen = report(outcome=outcome, collection_errors=("tests/test_x.py",), complete=False)
+    assert report_failure(command(139), seen).reason is FailureReason(code)
+
+
+@pytest.mark.parametrize("code", [9, 42, 139])
+def test_crash_after_whole_report_leaves_failed_tests_as_reason(code):
+    failure = report_failure(command(code), report(*ONE_EACH, outcome="crash"))
+    assert (failure.reason, failure.detail) == (FailureReason.TESTS_FAILED, "1 of 2 tests failed")
+
+
+@pytest.mark.parametrize("outcome", ["passed", "unverified"])
+def test_exit_0_with_nothing_collected_is_no_tests(outcome):
+    failure = report_failure(command(0), report(outcome=outcome))
+    assert failure.reason is FailureReason.NO_TESTS_COLLECTED
+
+
+@pytest.mark.parametrize("outcome", ["passed", "unverified"])
+def test_exit_0_with_half_a_report_is_an_internal_error(outcome):
+    failure = report_failure(command(0), report(case(A), outcome=outcome, complete=False))
+    assert failure.reason is FailureReason.INTERNAL_ERROR
+    assert failure.detail == "exit code 0 without a whole report behind it"
+
+
+def test_half_a_report_does_not_count_its_failing_tests():
+    failure = report_failure(command(1), report(*ONE_EACH, outcome="unverified", complete=False))
+    assert failure.reason is FailureReason.INTERNAL_ERROR
+
+
+@pytest.mark.parametrize("code", [0, 1, 3])
+def test_exit_code_alone_is_no_failure_of_whole_report(code):
+    assert report_failure(command(code), report(case(A), outcome="unverified")) is None
+
+
+@pytest.mark.parametrize(
+    ("stdout", "stderr", "expected"),
+    [
+        (
+            "",
+            "ERROR: usage: __main__.py [options]\n__main__.py: error: unrecognized arguments: --x\n"
+            "  inifile: /w/pytest.ini\n  rootdir: /w\n",
+            " (__main__.py: error: unrecognized arguments: --x)",
+        ),
+        ("", "ERROR: /w/p.ini:3: duplicate name\n\n", " (ERROR: /w/p.ini:3: duplicate name)"),
+        ("ERROR: not found: t.py::x\n= 1 error =\n", "", " (ERROR: not found: t.py::x)"),
+        ("INTERNALERROR> a\nINTERNALERROR> E: b\n= no tests =\n", "", " (INTERNALERROR> E: b)"),
+        ("one\ntwo\n", "", " (two)"),
+    ],
+)
+def test_error_line_is_where_pytest_says_why_it_ended(stdout, stderr, expected):
+    assert error_line(command(4, stdout=stdout, stderr=stderr)) == expected
+
+
+@pytest.mark.parametrize(
+    ("stderr", "stdout", "expected"),
+    [
+        ("", "", ""),
+        (" \n", "one\n two \n\n", " (two)"),
+        ("oops\n", "fine\n", " (oops)"),
+        ("x" * 500, "", f" ({'x' * 200})"),
+    ],
+)
+def test_the_last_line_is_what_was_said_last_and_stderr_goes_first(stderr, stdout, expected):
+    assert last_line(command(1, stderr=stderr, stdout=stdout)) == expected

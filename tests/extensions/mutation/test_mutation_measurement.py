@@ -1,19 +1,30 @@
 """Real mutants of the small task in real sandboxes."""
 
 from contextlib import contextmanager
+from pathlib import PurePosixPath
 from threading import Event
 
 import pytest
 from msgspec.structs import replace
 
-from agentbench.errors import RunCancelled, SandboxError
-from agentbench.extensions.mutation.mutation_measurement import MutationScoreSettings, measure
+from agentbench.core.files import FileContent
+from agentbench.errors import InputError, RunCancelled, SandboxError
+from agentbench.extensions.mutation.mutation_measurement import (
+    MutationScoreSettings,
+    fixed_files,
+    measure,
+    mutant_runner_for,
+    reference_change,
+    why_no_mutants,
+)
+from agentbench.integrity.protection import JudgedChange
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.tasks.loading import load_task
+from agentbench.tasks.task import AnswerKey
 from agentbench.validation.mutation_results import MutantOutcome, MutationScope
-from tests.e2e.small_task import BUGGY, FIXED, SmallTask, patch_of
-from tests.fakes.staging import local_provider, mirrors, small_task
+from tests.e2e.small_task import BUGGY, FIXED, HIDDEN, LISTED, VISIBLE, SmallTask, patch_of
+from tests.fakes.staging import Desk, local_provider, mirrors, prepare, small_task, staged
 from tests.patience import with_growing_limit
 
 TOTAL = BUGGY[BUGGY.index("def total") : BUGGY.index("\n\ndef cheapest")]
@@ -255,3 +266,144 @@ def test_a_script_judges_mutants_as_it_judges_attempts(tmp_path):
     assert strength.survivors == ()
     assert strength.percent == 100
     assert {one.detail for one in strength.mutants} == {"reward 0 is not above 0"}
+
+
+EXTRA = """
+
+def test_nobody_asks_for_this():
+    assert basket.cheapest([2, 1]) == 1
+"""
+
+
+def change_to(text):
+    file = FileContent(content=text.encode(), executable=False)
+    return JudgedChange(files={PurePosixPath("basket.py"): file}, emptied=(), dropped=())
+
+
+@pytest.fixture
+def judged(tmp_path):
+    def judged(task, *texts, reference=FIXED):
+        with staged(task, local_provider(), Desk(tmp_path)) as context:
+            prepare(context)
+            judge = mutant_runner_for(context.ready, change_to(reference))
+            if isinstance(judge, str):
+                return judge
+            return [judge.run(change_to(text)) for text in texts]
+
+    return judged
+
+
+def ended(verdicts):
+    return [verdict.outcome for verdict in verdicts]
+
+
+def test_each_way_to_end_is_told_from_the_others(judged, tmp_path):
+    texts = (
+        FIXED.replace("sum(prices)", "sum(list(prices))"),
+        FIXED.replace("sum(prices)", "sum(prices) + 1"),
+        FIXED.replace("return sum(prices)", "while True: pass"),
+        f"{FIXED}\nraise RuntimeError('at import')\n",
+        f"{FIXED}\nimport os\nos._exit(0)\n",
+    )
+
+    def judged_within(seconds):
+        task = small_task(tmp_path / f"task-{seconds}", test_timeout_s=seconds)
+        return judged(task, *texts), seconds
+
+    def only_the_endless_one_hangs(made):
+        return not isinstance(made[0], str) and ended(made[0]).count(MutantOutcome.TIMED_OUT) == 1
+
+    (right, wrong, endless, broken, gone), seconds = with_growing_limit(
+        judged_within, only_the_endless_one_hangs, limits=(4, 12, 60)
+    )
+    assert (right.outcome, right.detail) == (MutantOutcome.SURVIVED, "")
+    assert wrong.outcome is MutantOutcome.KILLED
+    assert wrong.detail.startswith("tests/test_")
+    assert (endless.outcome, endless.detail) == (
+        MutantOutcome.TIMED_OUT,
+        f"still running after {seconds} s",
+    )
+    assert broken.outcome is MutantOutcome.BROKEN
+    assert gone.outcome is MutantOutcome.BROKEN
+
+
+def test_what_uses_more_than_a_sandbox_has_is_killed_though_no_test_ran(judged, tmp_path):
+    task = small_task(tmp_path / "task", environment="disk_mib = 64")
+    hungry = (
+        # Each file is below what one may have: together they are too much.
+        f"{FIXED}\nimport itertools\nfor n in itertools.count():\n"
+        "    with open(f'big{n}', 'wb') as file:\n        file.write(bytes(8 << 20))\n"
+    )
+    (one,) = judged(task, hungry)
+    assert one.outcome is MutantOutcome.KILLED, one.detail
+
+
+def test_a_test_that_decides_nothing_kills_nothing(judged, tmp_path):
+    hidden = HIDDEN.replace("def test_every", EXTRA.strip() + "\n\n\ndef test_every", 1)
+    task = small_task(tmp_path / "task", hidden=hidden, tests="pass_to_pass = []")
+    unasked = FIXED.replace("min(prices)", "max(prices)")
+    spared, killed = judged(task, unasked, unasked.replace("sum(prices)", "0"))
+    assert spared.outcome is MutantOutcome.SURVIVED
+    assert killed.outcome is MutantOutcome.KILLED
+    assert LISTED[0] in killed.detail
+
+
+def test_a_reference_that_does_not_pass_judges_nobody(judged, tmp_path):
+    why = judged(small_task(tmp_path / "task"), reference=BUGGY)
+    assert why.startswith("the reference solution does not pass: tests/test_hidden.py::")
+
+
+def with_patch(task, patch):
+    key = task.answer_key.model_copy(update={"solution_patch": patch.encode()})
+    return task.model_copy(update={"answer_key": key})
+
+
+@pytest.fixture
+def changed(tmp_path):
+    def changed(task):
+        with staged(task, local_provider(), Desk(tmp_path)) as context:
+            prepare(context)
+            change = reference_change(context.ready)
+            return change, fixed_files(change, context.prepared)
+
+    return changed
+
+
+def test_the_files_of_a_fix_are_known_before_and_after(changed, tmp_path):
+    _, (file,) = changed(small_task(tmp_path / "task"))
+    assert file.path == PurePosixPath("basket.py")
+    assert (file.before.decode(), file.after.decode()) == (BUGGY, FIXED)
+
+
+def test_what_is_no_python_and_what_no_attempt_may_change_is_left_alone(changed, tmp_path):
+    patch = "".join(
+        (
+            patch_of("basket.py", BUGGY, FIXED),
+            patch_of("tests/test_basket.py", VISIBLE, VISIBLE + "\n"),
+            patch_of("notes.txt", "", "fixed\n"),
+        )
+    )
+    change, files = changed(with_patch(small_task(tmp_path / "task"), patch))
+    assert sorted(map(str, change.files)) == ["basket.py", "notes.txt"]
+    assert [file.path.name for file in files] == ["basket.py"]
+
+
+def test_a_patch_that_does_not_fit_is_refused(tmp_path):
+    task = small_task(tmp_path / "task")
+    with staged(task, local_provider(), Desk(tmp_path)) as context:
+        prepare(context)  # as if that had been in the cache: it looks at the patch, too
+        context.task = with_patch(task, patch_of("basket.py", "x = 1\n", "x = 2\n"))
+        with pytest.raises(
+            InputError, match=r"solution\.patch: does not apply to the base commit: "
+        ):
+            reference_change(context.ready)
+
+
+def test_a_patch_is_needed_and_a_repository_that_it_fits(tmp_path):
+    task = small_task(tmp_path / "task")
+    assert why_no_mutants(task) == ""
+    without = task.model_copy(update={"answer_key": AnswerKey()})
+    assert why_no_mutants(without) == "there is no reference solution"
+    source = task.source.model_copy(update={"workdir": "/app"})
+    image = task.model_copy(update={"source": source})
+    assert why_no_mutants(image).startswith("the work is in the image")

@@ -86,10 +86,6 @@ def refused(**changed):
     return str(refusal.value)
 
 
-def test_half_a_minute_is_what_a_search_gets_when_nothing_is_said():
-    assert read_arguments(CheckArguments, FINE).timeout_seconds == 30
-
-
 @pytest.mark.parametrize("name", ["f", "Parser.parse", "_f1", "größe"])
 def test_names_of_pythons_are_taken_dotted_or_not(name):
     assert read_arguments(CheckArguments, {**FINE, "function_name": name}).function_name == name
