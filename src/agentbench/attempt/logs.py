@@ -207,11 +207,7 @@ def _visible(found: re.Match[str]) -> str:
 def write_trajectory(
     folder: Path, *, agent: Agent, model: str, session: str, facts: ModelTraffic
 ) -> None:
-    """Write the trajectory of an attempt, if its folder has a log of exchanges.
-
-    Raises:
-        StorageError: there is no room for it.
-    """
+    """Write the trajectory of an attempt, if its folder has a log of exchanges."""
     from agentbench.models.trajectory import TrajectoryAgent, build_trajectory, logged_exchanges
 
     if not (folder / EXCHANGE_LOG).is_file():

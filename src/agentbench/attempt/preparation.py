@@ -169,11 +169,6 @@ class Preparation:
         """The inputs of the first stages, with the state that the task shares with other tasks.
 
         The state has the shared commands, and the checkout of a similar commit.
-
-        Raises:
-            SandboxError: a sandbox could not be created or is lost.
-            GitCloneError: the task's repository cannot be read.
-            OSError: the cache cannot be written.
         """
         if not self.is_cached or not self.task.setup.shared:
             return self.inputs

@@ -197,11 +197,7 @@ class PreparationCache:
         return self._own_key(preparation_key(task, image, self._provider))
 
     def shared_key(self, task: Task, image: ImageId) -> str:
-        """The key of the state after a task's shared commands, in this cache.
-
-        Raises:
-            OSError: the cache cannot be written.
-        """
+        """The key of the state after a task's shared commands, in this cache."""
         return self._own_key(shared_setup_key(task, image, self._provider))
 
     def _own_key(self, key: str) -> str:

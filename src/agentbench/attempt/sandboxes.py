@@ -44,12 +44,7 @@ def open_sandbox(
     mounts: Sequence[ReadOnlyMount] = (),
     use: SandboxUse = ORDINARY_USE,
 ) -> Iterator[Sandbox]:
-    """A fresh sandbox with fresh services; saves the services' logs if one does not start.
-
-    Raises:
-        ServiceError: a service does not start.
-        SandboxError: the sandbox could not be created.
-    """
+    """A fresh sandbox with fresh services; saves the services' logs if one does not start."""
     use = replace(use, services=context.services, changes_network=network.changes)
 
     def opened(additional: Sequence[ReadOnlyMount]) -> AbstractContextManager[Sandbox]:
@@ -103,11 +98,7 @@ def open_agent_sandbox(
 
 @contextmanager
 def open_test_sandbox(context: PreparedContext) -> Iterator[Sandbox]:
-    """A fresh sandbox for one judged run of the tests; it is removed in the background.
-
-    Raises:
-        SandboxError: it could not be created.
-    """
+    """A fresh sandbox for one judged run of the tests; it is removed in the background."""
     # Only without a cache is the snapshot removed before the run ends.
     use = SandboxUse(brief=context.settings.use_cache)
     with ExitStack() as keep:
@@ -155,11 +146,7 @@ def watched_services(context: StageContext, sandbox: Sandbox) -> Iterator[list[S
 
 
 def require_services(context: StageContext, failures: Sequence[ServiceReport]) -> None:
-    """Check that no service has failed, before an agent works.
-
-    Raises:
-        ServiceError: a service has failed.
-    """
+    """Check that no service has failed, before an agent works."""
     if failures:
         what = "; ".join(service_warnings(failures))
         error = ServiceError(f"{context.task.environment.compose}: {what}")
@@ -191,9 +178,6 @@ def health_error(context: PreparedContext, sandbox: Sandbox) -> SandboxError | N
 
     Returns:
         The error that the environment does not become healthy, which is the task's fault.
-
-    Raises:
-        SandboxError: the sandbox is lost.
     """
     check = context.task.environment.healthcheck
     if check is None:

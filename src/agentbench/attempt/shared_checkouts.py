@@ -35,11 +35,7 @@ class SharedCheckouts:
         self._name = hashlib.sha256(f"{shared_key} {url}".encode()).hexdigest()[:32]
 
     def similar_to(self, mirror: Mirror) -> SnapshotId | None:
-        """A checkout of a similar commit, if one is stored.
-
-        Raises:
-            SandboxError: the engine is lost.
-        """
+        """A checkout of a similar commit, if one is stored."""
         for commit, key in self._known().items():
             if changed_bytes(mirror, commit) <= _SIMILAR_BYTES:
                 found = self._cache.load(key)

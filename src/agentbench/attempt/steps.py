@@ -144,9 +144,6 @@ def walk_idle(context: PreparedContext, sandbox: Sandbox) -> Evidence:
     """The evidence of all steps without an agent: the rewards for doing nothing.
 
     A later step may need earlier work, so it is not the task's fault if it cannot begin.
-
-    Raises:
-        SandboxError: a sandbox is lost, or could not be created.
     """
     walk = StepWalk(context, sandbox)
     walk.run(None, judges_last=True)
@@ -162,11 +159,7 @@ def walk_idle(context: PreparedContext, sandbox: Sandbox) -> Evidence:
 def judge_last_step(
     context: PreparedContext, change: JudgedChange | None, work: AgentRunOutput
 ) -> tuple[StepEvidence, ...]:
-    """The steps of an agent's work; judges the last one if it was not judged before.
-
-    Raises:
-        SandboxError: the sandbox could not be created or is lost.
-    """
+    """The steps of an agent's work; judges the last one if it was not judged before."""
     *before, last = work.steps
     if last.setup is not None or last.verifier is not None:
         return work.steps
@@ -179,11 +172,7 @@ def judge_last_step(
 
 
 def context_in(context: PreparedContext, step: TaskStep) -> PreparedContext:
-    """The inputs of a step, with its files as a part of the state before the agent's work.
-
-    Raises:
-        InputError: a file cannot be read.
-    """
+    """The inputs of a step, with its files as a part of the state before the agent's work."""
     files = step_files(context.task.folder, step.name)
     before = context.prepared
     entries = {

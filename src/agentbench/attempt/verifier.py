@@ -294,11 +294,7 @@ def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
 
 
 def empty_script_folders(task: Task, place: Sandbox) -> None:
-    """Empty the script's folders in the agent's sandbox; with steps, the agent's logs, too.
-
-    Raises:
-        SandboxError: it is lost, or the agent's files there cannot be removed.
-    """
+    """Empty the script's folders in the agent's sandbox; with steps, the agent's logs, too."""
     owner = AGENT_USER if task.agent_sandbox_user == AGENT_USER else ROOT_USER
     folders = [_TESTS_FOLDER, _VERIFIER_LOGS, *([_AGENT_LOGS] if task.steps else [])]
     argv = ("sh", "-c", _EMPTY, "sh", *map(str, folders))

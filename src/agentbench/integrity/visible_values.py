@@ -50,9 +50,6 @@ def change_visible(
         texts: All files of hidden tests. The value may also be in data of the tests, or in a
             helper.
         rng: The source of chance.
-
-    Raises:
-        InputError: this interpreter cannot compile the file.
     """
     if visible.is_unknown:
         return None

@@ -45,11 +45,7 @@ class Interval(NamedTuple):
 
 
 def wilson_interval(successes: int, total: int, *, confidence: float = 0.95) -> Interval:
-    """The Wilson score interval of a rate (Wilson 1927), which is valid near 0 and 1, too.
-
-    Raises:
-        ValueError: not 0 <= successes <= total, or confidence not strictly between 0 and 1.
-    """
+    """The Wilson score interval of a rate (Wilson 1927), which is valid near 0 and 1, too."""
     if not 0 <= successes <= total:
         raise ValueError(f"expected 0 <= successes <= total, found {successes} of {total}")
     return wilson_bounds(successes / total if total else 0.0, total, confidence=confidence)
@@ -135,11 +131,7 @@ def pass_rates(scores: Scores) -> tuple[PassRates, ...]:
 
 
 def pass_rates_at(scores: Scores, k: int) -> PassRates:
-    """Both rates for one k.
-
-    Raises:
-        ValueError: k is not from 1 to the smallest number of attempts at a task.
-    """
+    """Both rates for one k."""
     least = min((score.attempts for score in scores), default=0)
     if not 1 <= k <= least:
         raise ValueError(f"expected k from 1 to {least}, the fewest attempts at a task; found {k}")

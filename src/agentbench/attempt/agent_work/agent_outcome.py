@@ -64,11 +64,7 @@ _EXPLAINED = frozenset(
 
 
 def extract_change(context: PreparedContext, sandbox: Sandbox) -> WorkspaceChange:
-    """Read the change from the ended sandbox; a workspace that is gone is the agent's fault.
-
-    Raises:
-        SandboxError: it cannot be read.
-    """
+    """Read the change from the ended sandbox; a workspace that is gone is the agent's fault."""
     prepared, limits = context.prepared, context.limits
     # Twice the disk limit, plus the names of as many files as are allowed.
     stream_bytes = (2 * limits.disk_mib << 20) + 2048 * limits.files
@@ -206,12 +202,7 @@ def _with_line_ends(lines: Iterable[bytes]) -> Iterable[bytes]:
 
 
 def checked_outcome(result: object) -> AgentOutcome:
-    """The outcome, with the types of all fields checked and its detail shortened.
-
-    Raises:
-        TypeError: it is no AgentOutcome.
-        ValueError: a field has an invalid value.
-    """
+    """The outcome, with the types of all fields checked and its detail shortened."""
     if not isinstance(result, AgentOutcome):
         raise TypeError(f"solve() must return an AgentOutcome, found {type(result).__name__}")
     values = _values(result)

@@ -109,10 +109,6 @@ def run_blind(
         tests: The deciding tests, as far as they were known before the final test.
         sealed: The result of the sealed run; None: there was none.
         seed: The seed of the random choices.
-
-    Raises:
-        SandboxError: a sandbox could not be created or is lost.
-        RunCancelled: the run was cancelled.
     """
     level = runs.context.control_level
     if runs.change.is_empty:

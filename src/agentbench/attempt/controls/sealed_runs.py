@@ -70,10 +70,6 @@ def sealed_run(runs: JudgedRuns, tests: ControlledTests, seed: int) -> SealedRes
 
     If few tests end in an error or leave no recording, the run is repeated. Values that differ
     between runs of the reference solution are ignored.
-
-    Raises:
-        SandboxError: a sandbox could not be created or is lost.
-        RunCancelled: the run was cancelled.
     """
     return _SealedRuns.prepared(runs, tests, seed).result()
 

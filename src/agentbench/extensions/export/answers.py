@@ -52,11 +52,7 @@ class TaskAnswers(Struct, frozen=True, kw_only=True):
 
 
 def read_answers(task: Task, mirrors: Mirrors) -> TaskAnswers:
-    """Read what must not be in a data set.
-
-    Raises:
-        InputError: the task's repository or patches cannot be read, so nothing can be checked.
-    """
+    """Read what must not be in a data set."""
     facts = read_task_facts(task, mirrors)
     key, has_base = task.answer_key, bool(facts.base.blobs)
     lacks_tests = has_base and bool(key.tests_patch.strip()) and not facts.hidden

@@ -24,9 +24,6 @@ def data_set_folder(target: Path, *, overwrite: bool) -> Iterator[Path]:
     """A scratch folder that becomes the data set at the end of the block.
 
     With `overwrite`, only the card and the folder `data` of an earlier export are replaced.
-
-    Raises:
-        UsageError: the target has other files, or cannot be written.
     """
     target = target.absolute()
     _check(target, overwrite=overwrite)

@@ -72,11 +72,7 @@ def verdict_kind(attempt: AttemptSummary) -> VerdictKind:
 def verdicts_for(
     format_name: ExportFormat, given: frozenset[VerdictKind]
 ) -> frozenset[VerdictKind]:
-    """The verdicts of an export.
-
-    Raises:
-        UsageError: the format cannot have one of them.
-    """
+    """The verdicts of an export."""
     if not given:
         return DEFAULT[format_name]
     refused = sorted(given - ALLOWED[format_name])

@@ -174,11 +174,7 @@ def _network_line(problem: Problem) -> str:
 
 
 def skills_prompt(problem: Problem, sandbox: Sandbox) -> str:
-    """The part of the prompt about the task's skills; empty if there are none.
-
-    Raises:
-        SandboxError: the sandbox is lost.
-    """
+    """The part of the prompt about the task's skills; empty if there are none."""
     if problem.skills is None:
         return ""
     argv = ("sh", "-c", _HEAD_OF_SKILLS, "sh", problem.skills)

@@ -45,9 +45,6 @@ def complete_with_retries(
         budget: The budget, which limits requests and pauses.
         max_attempts: The most requests to send.
         sleep: Waits for a number of seconds.
-
-    Raises:
-        NoAnswerError: the last request failed, or a retry cannot help.
     """
     for number in count(1):
         try:

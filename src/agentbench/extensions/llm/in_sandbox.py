@@ -40,11 +40,7 @@ def printable(name: str) -> str:
 
 
 def parts_below(root: str, path: str) -> "tuple[str, ...]":
-    """Where a path leads, as the parts below the root.
-
-    Raises:
-        RefusedError: it leads out of the root.
-    """
+    """Where a path leads, as the parts below the root."""
     if "\0" in path:
         raise RefusedError("a path cannot hold a NUL character")
     root = os.path.realpath(root)
@@ -78,12 +74,7 @@ def open_below(root: str, parts: "tuple[str, ...]", flags: int, *, make: bool = 
 
 
 def read_text_file(root: str, path: str) -> bytes:
-    """The bytes of a text file.
-
-    Raises:
-        RefusedError: it is outside, too large, binary or no regular file.
-        OSError: it cannot be opened.
-    """
+    """The bytes of a text file."""
     handle = open_below(root, parts_below(root, path), FILE_FLAGS)
     try:
         status = os.fstat(handle)
@@ -220,9 +211,6 @@ def replace_text(text: str, old: str, new: str, *, replace_all: bool) -> "tuple[
 
     Where nothing is equal to the letter, `\n` in the old text fits `\r\n` as well. The new text
     takes on the line endings that most lines have.
-
-    Raises:
-        RefusedError: the part does not occur, or is ambiguous, or stays the same.
     """
     if old == new:
         raise RefusedError("old_text and new_text are the same")

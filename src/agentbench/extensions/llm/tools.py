@@ -106,11 +106,7 @@ class _InSandboxReply(Schema):
 
 
 def run_in_sandbox(task: str, context: ToolContext, arguments: ToolArguments) -> ToolReply:
-    """Run a task in the sandbox, which refuses paths that leave the workspace.
-
-    Raises:
-        SandboxError: the sandbox is lost.
-    """
+    """Run a task in the sandbox, which refuses paths that leave the workspace."""
     call = {
         "task": task,
         "root": str(context.sandbox.workspace),
@@ -271,12 +267,7 @@ def tool_specs() -> tuple[ToolSpec, ...]:
 
 
 def use_tool(context: ToolContext, call: ModelToolCall) -> ToolReply:
-    """Run a call; a malformed one gets an error reply.
-
-    Raises:
-        SandboxError: the sandbox is lost.
-        RunCancelled: the run was cancelled.
-    """
+    """Run a call; a malformed one gets an error reply."""
     # Models misspell names and arguments: they get an answer, and can repair the call.
     for tool in _TOOLS:
         if tool.name == call.name:

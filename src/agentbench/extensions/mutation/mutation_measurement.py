@@ -234,12 +234,7 @@ class MutantRunner:
 
 
 def mutant_runner_for(context: PreparedContext, reference: JudgedChange) -> MutantRunner | str:
-    """A runner for changes to a task, or why there is none, if its reference solution fails.
-
-    Raises:
-        AttemptError: the sandbox could not be made or is lost.
-        UnavailableError: the verifier's own image is not available.
-    """
+    """A runner for changes to a task, or why there is none, if its reference solution fails."""
     baseline = baseline_run(context).evidence
     ran = run_change(context, reference, limit=judged_tests.judged_timeout(context), stop=False)
     expected = with_node_ids(expected_tests(context.task), baseline, ran.evidence)
@@ -259,9 +254,6 @@ def run_change(
         change: The change to its base.
         limit: The time limit.
         stop: Whether to stop at the first failing test.
-
-    Raises:
-        SandboxError: the sandbox could not be made or is lost.
     """
     if context.task.answer_key.verifier is not None:
         scale = limit.total_seconds() / context.task.problem.test_timeout_s
@@ -301,11 +293,7 @@ def why_no_mutants(task: Task) -> str:
 
 
 def reference_change(context: PreparedContext) -> JudgedChange:
-    """The reference solution's change, without the paths that are never judged.
-
-    Raises:
-        InputError: the patch does not apply to the base commit.
-    """
+    """The reference solution's change, without the paths that are never judged."""
     task = context.task
     try:
         mirror = context.mirrors.of(task.source)

@@ -79,11 +79,7 @@ _TASK_FOLDER, _REPO, _BUNDLE = "task", "repo", "repo.bundle"
 
 
 def pack_task(task: Task) -> bytes:
-    """The folder of a task, and its repository if that is on this machine.
-
-    Raises:
-        UsageError: they are too large to be sent with every attempt.
-    """
+    """The folder of a task, and its repository if that is on this machine."""
     source = task.source
     with owned_folder("agentbench-task-") as scratch:
         shutil.copytree(task.folder, scratch / _TASK_FOLDER, symlinks=True)
@@ -153,11 +149,7 @@ atexit.register(_gateways_at_exit.close)
 
 
 def gateway_of_process(worker: WorkerConfig, agent: Agent, cache_dir: Path) -> ModelGateway | None:
-    """The gateway of this process; its first attempt opens it.
-
-    Raises:
-        UnavailableError: this node has no key for the model, or cannot open one.
-    """
+    """The gateway of this process; its first attempt opens it."""
     settings, prices = key = worker.settings, worker.prices
     if key not in _open_gateways:
         if prices is not None:
@@ -194,11 +186,7 @@ class RemoteResult(Struct, frozen=True, kw_only=True):
 
 
 def run_on_node(remote: RemoteAttempt) -> RemoteResult:
-    """Make one try in this process; a KeyboardInterrupt cancels it, and the record says so.
-
-    Raises:
-        UnavailableError: the node cannot make it: its sandbox, its disk, its agentbench or its key.
-    """
+    """Make one try in this process; a KeyboardInterrupt cancels it, and the record says so."""
     worker = remote.worker
     if worker.agentbench_version != __version__:
         raise UnavailableError(

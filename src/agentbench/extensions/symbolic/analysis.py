@@ -201,12 +201,7 @@ class _ProgramLine(Schema):
 
 
 def analyse(opened: sandbox.AnalysisSandbox, request: AnalysisRequest) -> AnalysisResult:
-    """Search a function's paths, in a sandbox that is open.
-
-    Raises:
-        SandboxError: the sandbox is lost.
-        RunCancelled: it was cancelled; all its processes have ended.
-    """
+    """Search a function's paths, in a sandbox that is open."""
     question = {
         "tool": request.aim,
         "function": request.function,

@@ -45,11 +45,7 @@ PythonVersion = tuple[int, int]  # a minor version of Python: (3, 11)
 
 
 def symbolic_mounts(cache_dir: Path, python: PythonVersion) -> tuple[ReadOnlyMount, ...]:
-    """The mounts to run our programs with a Python.
-
-    Raises:
-        UnavailableError: the libraries are not installed, or not available for that Python.
-    """
+    """The mounts to run our programs with a Python."""
     programs = ReadOnlyMount(name=PROGRAMS_MOUNT, source=_PROGRAMS_FOLDER)
     return programs, ReadOnlyMount(
         name=LIBRARY_MOUNT, source=library_folder(cache_dir, python), shared=True
@@ -64,11 +60,7 @@ def program_argv(sandbox: Sandbox, program: str) -> tuple[str, ...]:
 
 
 def library_folder(cache_dir: Path, python: PythonVersion) -> Path:
-    """The folder of libraries for a Python, built if missing.
-
-    Raises:
-        UnavailableError: they are not installed, or not available for that Python.
-    """
+    """The folder of libraries for a Python, built if missing."""
     versions = _closure(python)
     folder = cache_dir / _FOLDER / _name(versions, python)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -87,12 +79,7 @@ def stored_libraries(cache_dir: Path) -> list[Path]:
 
 
 def python_of(sandbox: Sandbox) -> PythonVersion:
-    """The minor version of the Python on a sandbox's PATH.
-
-    Raises:
-        UnavailableError: it has no Python.
-        SandboxError: the sandbox is lost.
-    """
+    """The minor version of the Python on a sandbox's PATH."""
     version_command = ("python", "-I", "-S", "-c", "import sys; print(*sys.version_info[:2])")
     result = sandbox.run(Command(argv=version_command, timeout=_VERSION_TIMEOUT))
     words = result.stdout.split()

@@ -73,11 +73,7 @@ def _compared_by_identity(node: ast.AST) -> list[ast.AST]:
 
 
 def without_comments(source: source_text.SourceText) -> str:
-    """The text with empty comments and unchanged code positions.
-
-    Raises:
-        InputError: the text cannot be tokenized.
-    """
+    """The text with empty comments and unchanged code positions."""
     first, kept = source.line(1), set()  # the lines with a shebang or an encoding stay
     if first.startswith("#!") or _COOKIE.match(first):
         kept.add(1)

@@ -158,9 +158,6 @@ def rewrite_tests(
         listed: Node ids that must be found in a run that hides its expectations: comments,
             docstrings and messages lose their text, and rows get random ids if `renamed` can
             give the new ids of all listed tests of a function.
-
-    Raises:
-        InputError: this interpreter cannot compile the text.
     """
     tests = list(tests)
     if listed is not None:

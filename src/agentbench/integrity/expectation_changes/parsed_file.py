@@ -142,11 +142,7 @@ class ParsedFile(Struct, frozen=True, kw_only=True):
 
 
 def parse_file(text: str, path: str) -> ParsedFile:
-    """Parse a test file.
-
-    Raises:
-        InputError: this interpreter cannot compile the text.
-    """
+    """Parse a test file."""
     source = source_text.parse_source(text, path)
     functions = functions_of(source.tree)
     module = scopes.module_scope(source.tree)

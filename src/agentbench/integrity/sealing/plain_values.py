@@ -49,11 +49,7 @@ def like(instance: Instance, other: CanonicalValue | Container) -> CanonicalValu
 
 
 def to_python(value: ExpectedTree | CanonicalValue) -> object:
-    """A value of built-in types as a Python value; containers are immutable and have hashes.
-
-    Raises:
-        NotPlainError: it has parts of other types, or is malformed.
-    """
+    """A value of built-in types as a Python value; containers are immutable and have hashes."""
     match value:
         case Known(value=known):
             return to_python(known)

@@ -124,9 +124,6 @@ def seal_file(
         listed: The node ids that decide; their functions are described.
         rng: Gives random ids to parametrised tests.
         settings: The findings of earlier runs about the file.
-
-    Raises:
-        InputError: this interpreter cannot compile the text, or cannot write it again.
     """
     listed, settings = list(listed), settings or SealSettings()
     # Comments, docstrings and messages may name expected values.

@@ -155,11 +155,7 @@ def _is_well_formed(step: dict[str, Any]) -> bool:
 
 
 def search_tests(subject: search.ComparedAttempt, seconds: float) -> search.SearchResult:
-    """Run changed tests in the trees of the reference and the agent, each twice and separately.
-
-    Raises:
-        SandboxError: a sandbox is lost.
-    """
+    """Run changed tests in the trees of the reference and the agent, each twice and separately."""
     runner = parse_test_command(subject.facts.task.problem.test_command).runner
     if runner is not Runner.PYTEST:
         why = f"only tests of pytest can be changed for this, and these run under {runner}"

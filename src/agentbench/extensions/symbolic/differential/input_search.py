@@ -37,11 +37,7 @@ _REPLAY_TIMES = 3
 
 
 def search_inputs(subject: search.ComparedAttempt, seconds: float) -> search.SearchResult:
-    """Call both trees' definitions in one sandbox, then confirm differences in three others.
-
-    Raises:
-        SandboxError: a sandbox is lost.
-    """
+    """Call both trees' definitions in one sandbox, then confirm differences in three others."""
     tests = search.read_task_tests(subject.facts)
     ordered = _ordered(subject.contrast, tests)
     most = min(_MAX_PAIRS, max(1, int(seconds / _LEAST_SECONDS)))
@@ -185,11 +181,7 @@ class _Replays(NamedTuple):
 def reproduce_differences(
     subject: search.ComparedAttempt, found: Sequence[tuple[str, analysis.BehaviourDifference]]
 ) -> tuple[tuple[RuleHit, ...], tuple[NotCompared, ...]]:
-    """The differences that were reproduced, and why the others were not.
-
-    Raises:
-        SandboxError: a sandbox is lost.
-    """
+    """The differences that were reproduced, and why the others were not."""
     if not found:
         return (), ()
     programs = [difference.program for _, difference in found]

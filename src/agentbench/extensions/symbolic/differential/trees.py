@@ -54,11 +54,7 @@ class AttemptTrees(Struct, frozen=True, kw_only=True):
 
 
 def trees_of(facts: AttemptFacts) -> AttemptTrees:
-    """Make the trees of a resolved attempt.
-
-    Raises:
-        NotComparableError: the task or the patch is gone or has changed, or has no reference fix.
-    """
+    """Make the trees of a resolved attempt."""
     task = facts.task
     if task is None:
         raise NotComparableError("the task is not where run.json says")

@@ -47,11 +47,7 @@ class Contract:
 
 
 def contract_of(found: FoundFunction) -> Contract | None:
-    """The contract of a function; None if its signature is unknown.
-
-    Raises:
-        ValueError: the contract is malformed.
-    """
+    """The contract of a function; None if its signature is unknown."""
     info = FunctionInfo(found.holder, found.name, found.attribute)  # type: ignore[arg-type] # it takes any attribute
     pair = info.get_callable()
     if pair is None:
