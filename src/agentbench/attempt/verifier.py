@@ -92,36 +92,27 @@ def read_verifier_output(chunks: Iterable[bytes]) -> VerifierOutput:
     # The folder is an untrusted stream: the agent's code may have written it, with links and names
     # of any size.
     faults: dict[str, str] = {}
+    known = {_REWARD_JSON, _REWARD_TEXT, *_REPORTS}
     try:
         with open_tar_stream(limited(chunks, _STREAM_BYTES)) as archive:
             for number, member in enumerate(archive):
                 if number == _MEMBERS:
                     break
-                _take(archive, member, files, faults)
+                path = member_path(member)
+                if path is None or len(path.parts) != 1 or path.name not in known:
+                    continue
+                most = _REPORT_BYTES if path.name in _REPORTS else _REWARD_BYTES
+                if not member.isreg():
+                    faults[path.name] = f"{path.name} is not a regular file"
+                elif member.size > most:
+                    faults[path.name] = f"{path.name} has {member.size} bytes, more than {most}"
+                else:
+                    source = archive.extractfile(member)
+                    files[path.name] = source.read() if source is not None else b""
     except tarfile.TarError as error:
         faults[""] = f"the verifier's files cannot be read: {str(error)[:100]}"
     reports = {name: files[name] for name in sorted(_REPORTS & files.keys())}
     return VerifierOutput(facts=_facts(files, faults), reports=reports)
-
-
-def _take(
-    archive: tarfile.TarFile,
-    member: tarfile.TarInfo,
-    files: dict[str, bytes],
-    faults: dict[str, str],
-) -> None:
-    path = member_path(member)
-    known = {_REWARD_JSON, _REWARD_TEXT, *_REPORTS}
-    if path is None or len(path.parts) != 1 or path.name not in known:
-        return
-    most = _REPORT_BYTES if path.name in _REPORTS else _REWARD_BYTES
-    if not member.isreg():
-        faults[path.name] = f"{path.name} is not a regular file"
-    elif member.size > most:
-        faults[path.name] = f"{path.name} has {member.size} bytes, more than {most}"
-    else:
-        source = archive.extractfile(member)
-        files[path.name] = source.read() if source is not None else b""
 
 
 def _facts(files: Mapping[str, bytes], faults: Mapping[str, str]) -> RewardFacts:
@@ -211,7 +202,13 @@ def run_verifier(
         if place is None:
             if verifier.is_shared:
                 await_health(context, sandbox)
-            _write(context, sandbox, change, verifier)
+            if change is not None:
+                taken = {p: file for p, file in change.files.items() if verifier.is_taken(p)}
+                emptied = [path for path in change.emptied if verifier.is_taken(path)]
+                try:
+                    write_files(sandbox, taken, emptied=emptied, edited_at=context.edited_at)
+                except DoesNotFitError as error:
+                    raise error.blamed_on(Fault.AGENT) from error
             if work is not None:
                 write_artifacts(work.artifacts, sandbox)
         else:
@@ -303,19 +300,6 @@ def empty_script_folders(task: Task, place: Sandbox) -> None:
         raise SandboxError(f"cannot empty /tests: {emptied.stderr.strip()[:200]}").blamed_on(
             Fault.AGENT
         )
-
-
-def _write(
-    context: PreparedContext, sandbox: Sandbox, change: JudgedChange | None, verifier: Verifier
-) -> None:
-    if change is None:
-        return
-    files = {path: file for path, file in change.files.items() if verifier.is_taken(path)}
-    emptied = [path for path in change.emptied if verifier.is_taken(path)]
-    try:
-        write_files(sandbox, files, emptied=emptied, edited_at=context.edited_at)
-    except DoesNotFitError as error:
-        raise error.blamed_on(Fault.AGENT) from error
 
 
 # The content of /logs/verifier; empty if the script removed that folder.

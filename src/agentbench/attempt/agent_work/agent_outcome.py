@@ -9,7 +9,7 @@ import dataclasses
 import difflib
 import io
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from datetime import timedelta
@@ -182,7 +182,11 @@ def _file_patch(path: PurePosixPath, before: bytes | None, file: FileContent | N
         b"a/" + name if before is not None else b"/dev/null",
         b"b/" + name if after is not None else b"/dev/null",
     )
-    return b"".join(head) + b"".join(_with_line_ends(lines))
+    whole = (
+        line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n"
+        for line in lines
+    )
+    return b"".join([*head, *whole])
 
 
 def _diffable(content: bytes | None) -> bool:
@@ -196,11 +200,6 @@ def _lines(content: bytes | None) -> list[bytes]:
     return io.BytesIO(content or b"").readlines()
 
 
-def _with_line_ends(lines: Iterable[bytes]) -> Iterable[bytes]:
-    for line in lines:
-        yield line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n"
-
-
 def checked_outcome(result: object) -> AgentOutcome:
     """The outcome, with the types of all fields checked and its detail shortened."""
     if not isinstance(result, AgentOutcome):
@@ -212,7 +211,10 @@ def checked_outcome(result: object) -> AgentOutcome:
     if isinstance(usage, ModelUsage):
         values["usage"] = _values(usage)
     outcome = _OUTCOME.validate_python(values)
-    if not all(math.isfinite(amount) and amount >= 0 for amount in _amounts(outcome)):
+    counted = outcome.steps, outcome.tool_calls, outcome.tool_errors_recovered, outcome.test_runs
+    used = dataclasses.astuple(outcome.usage) if outcome.usage is not None else ()
+    amounts = [amount for amount in (*counted, *used) if amount is not None]
+    if not all(math.isfinite(amount) and amount >= 0 for amount in amounts):
         raise ValueError("solve() returned an amount that is negative or not a number")
     return outcome
 
@@ -237,12 +239,6 @@ def combined_outcome(outcomes: Sequence[AgentOutcome], work: Evidence) -> AgentO
         usage=ModelUsage(**used, cost_usd=cost) if usages else None,
         **counts,
     )
-
-
-def _amounts(outcome: AgentOutcome) -> list[float]:
-    counted = outcome.steps, outcome.tool_calls, outcome.tool_errors_recovered, outcome.test_runs
-    used = dataclasses.astuple(outcome.usage) if outcome.usage is not None else ()
-    return [amount for amount in (*counted, *used) if amount is not None]
 
 
 _OUR_SOURCE = str(Path(__file__).parents[2])  # the folder of agentbench

@@ -275,10 +275,7 @@ def compare_functions(
         pairs=(pair,), seconds=rest, examples=EXAMPLES, call_seconds=min(2.0, rest / 2)
     )
     wall = rest + GRACE_SECONDS
-    return _parse_comparison(opened.run(_COMPARE_PROGRAM, question.model_dump_json(), seconds=wall))
-
-
-def _parse_comparison(result: CommandResult) -> ComparisonResult | AnalysisResult:
+    result = opened.run(_COMPARE_PROGRAM, question.model_dump_json(), seconds=wall)
     for line in result.stdout.splitlines():
         with suppress(ValidationError):  # printed by the code
             return ComparisonResult.model_validate_json(line)

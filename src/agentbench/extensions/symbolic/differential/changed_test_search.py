@@ -22,7 +22,7 @@ from agentbench.extensions.symbolic.mounted.agentbench_mounted.messages import O
 from agentbench.python_source.python_syntax import UNPARSABLE
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import Command, Sandbox
-from agentbench.tasks.test_command import TestCommand, parse_test_command
+from agentbench.tasks.test_command import parse_test_command
 from agentbench.tasks.test_runner_name import Runner
 
 Observations = dict[str, list[Observation]]
@@ -291,8 +291,10 @@ class _ChangedTestRuns(Struct, kw_only=True):
     def _command(self, sandbox: Sandbox, hashes: int) -> Command:
         task = self.subject.facts.task
         pytest = parse_test_command(task.problem.test_command)
+        # The working folder is on the path of `python -m pytest`, but not of `pytest`.
+        start = (pytest.interpreter, *(("-m", "pytest") if pytest.as_module else ("-c", _NO_PATH)))
         return Command(
-            argv=(*_pytest_start(pytest), *_OPTIONS, *pytest.options, *map(str, self.changed)),
+            argv=(*start, *_OPTIONS, *pytest.options, *map(str, self.changed)),
             timeout=timedelta(seconds=self.seconds),
             env={
                 **task.environment.env,
@@ -302,13 +304,6 @@ class _ChangedTestRuns(Struct, kw_only=True):
                 "AGENTBENCH_OBSERVED_SECONDS": str(_TEST_SECONDS),
             },
         )
-
-
-# The working folder is on the path of `python -m pytest`, but not of `pytest`.
-def _pytest_start(pytest: TestCommand) -> tuple[str, ...]:
-    if pytest.as_module:
-        return (pytest.interpreter, "-m", "pytest")
-    return (pytest.interpreter, "-c", _NO_PATH)
 
 
 # The changed test files: hidden ones first, as many tests as there is time for.

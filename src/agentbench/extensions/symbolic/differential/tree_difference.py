@@ -64,7 +64,9 @@ def _named(body: list[ast.stmt], scope: str) -> Iterator[tuple[str, DefinitionKi
         if isinstance(node, _FUNCTIONS):
             yield scope + node.name, DefinitionKind.FUNCTION, node
         elif isinstance(node, ast.ClassDef):
-            yield scope + node.name, DefinitionKind.CLASS, _head(node)
+            head = copy(node)
+            head.body = [one for one in node.body if not isinstance(one, _SCOPES)]
+            yield scope + node.name, DefinitionKind.CLASS, head
             yield from _named(node.body, f"{scope}{node.name}.")
         elif not scope and not isinstance(node, ast.Import | ast.ImportFrom | ast.Pass):
             # The names that a statement of a module defines, or else uses.
@@ -75,12 +77,6 @@ def _named(body: list[ast.stmt], scope: str) -> Iterator[tuple[str, DefinitionKi
                 yield child.name, DefinitionKind.FUNCTION, node
             for name in dict.fromkeys(stored or [one.id for one in names if not inner]):
                 yield name, DefinitionKind.VALUE, node
-
-
-def _head(node: ast.ClassDef) -> ast.ClassDef:
-    head = copy(node)
-    head.body = [one for one in node.body if not isinstance(one, _SCOPES)]
-    return head
 
 
 class _WithoutDocstrings(ast.NodeTransformer):

@@ -81,7 +81,13 @@ class Analysis:
                 submitted_code.find(module, name, self.path)
             return {}
         if self.tool == "branches":
-            self._mark_branches(tree)
+            searched = submitted_code.node_of(tree, self.name)
+            if searched is not None:
+                self.found["complexity"] = complexity(searched)
+                self.found["dead"] = sorted(dead_by_form(searched))
+                self.found["lines"] = sorted(lines_of(searched))
+                self.branches = mark_branches(tree, searched)
+                self.found["branches"] = list(map(_branch_facts, self.branches))
         module = submitted_code.load(tree, self.path, {MARK: self.taken.add})
         function = submitted_code.find(module, self.name, self.path)
         submitted_code.refuse_unsearchable(function.function, self.name)
@@ -109,15 +115,6 @@ class Analysis:
             if is_proven and "lines" in self.found:
                 self.found["dead"] = sorted(set(self.found["lines"]) - visitor.lines)
         return self.found
-
-    def _mark_branches(self, tree: ast.Module) -> None:
-        function = submitted_code.node_of(tree, self.name)
-        if function is not None:
-            self.found["complexity"] = complexity(function)
-            self.found["dead"] = sorted(dead_by_form(function))
-            self.found["lines"] = sorted(lines_of(function))
-            self.branches = mark_branches(tree, function)
-            self.found["branches"] = list(map(_branch_facts, self.branches))
 
     def _exception(self, known: Json) -> type[BaseException]:
         name = self.question.get("exception")
