@@ -4,7 +4,6 @@ import ast
 import json
 import subprocess
 import sys
-from collections import Counter
 from itertools import product
 from pathlib import Path
 from threading import Event
@@ -113,13 +112,6 @@ def _ended(
     ended = dict(zip(asked, (answer.ending for answer in told), strict=True))
     of = {ending: [name for name in asked if ended[name] is ending] for ending in ComparisonEnding}
     return of[ComparisonEnding.DIFFERENT], of[ComparisonEnding.NOT_COMPARED]
-
-
-def test_there_are_as_many_pairs_as_are_spoken_of() -> None:
-    kinds = Counter(name.split("_")[0] for module in CLASSES for name in names(module))
-    assert kinds == {"equal": 32, "different": 32}
-    assert all(set(IN_THE_GATE[module]) <= set(names(module)) for module in CLASSES)
-    assert all(set(some) <= set(names(module)) for module, some in BY_CONTRACT.items())
 
 
 def found_in(analysis_sandboxes, code, function="f", aim=AnalysisAim.CHECK, **more):

@@ -61,6 +61,7 @@ def _check(target: Path, *, overwrite: bool) -> None:
             "or add --overwrite to replace an earlier export"
         )
     try:
+        # Nothing else is overwritten: the folder may be a clone of a repository of the Hub.
         with (target / CARD).open("rb") as card:
             is_ours = MARK.encode() in card.read(_HEAD_BYTES) and (target / DATA).is_dir()
     except OSError:
