@@ -22,7 +22,7 @@ KNOWN = KnownFunctions(uncertain=frozenset({ONE}), useless=frozenset({OTHER}))
 
 
 @pytest.mark.parametrize("in_file", [True, False])
-def test_it_is_only_added_to(tmp_path: Path, in_file: bool):
+def test_memory_is_only_added_to(tmp_path: Path, in_file: bool):
     memory = ControlMemory(tmp_path / "controls.json" if in_file else None)
     assert memory.recall() == KnownFunctions()
     memory.remember(KnownFunctions(uncertain=KNOWN.uncertain))
@@ -30,13 +30,13 @@ def test_it_is_only_added_to(tmp_path: Path, in_file: bool):
     assert memory.recall() == KNOWN
 
 
-def test_another_attempt_recalls_it(tmp_path: Path):
+def test_memory_is_shared_with_other_attempts(tmp_path: Path):
     ControlMemory(tmp_path / "controls.json").remember(KNOWN)
     assert ControlMemory(tmp_path / "controls.json").recall() == KNOWN
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b'{"uncertain": 3}', b'{"more": []}'])
-def test_a_torn_file_says_nothing_and_is_written_anew(tmp_path: Path, content: bytes):
+def test_damaged_memory_is_empty_and_rewritten(tmp_path: Path, content: bytes):
     path = tmp_path / "controls.json"
     path.write_bytes(content)
     memory = ControlMemory(path)
@@ -45,7 +45,7 @@ def test_a_torn_file_says_nothing_and_is_written_anew(tmp_path: Path, content: b
     assert ControlMemory(path).recall() == KNOWN
 
 
-def test_a_flipped_bit_anywhere_says_nothing(tmp_path: Path):
+def test_flipped_bit_empties_the_memory(tmp_path: Path):
     path = tmp_path / "controls.json"
     ControlMemory(path).remember(KNOWN)
     content = path.read_bytes()
@@ -54,14 +54,14 @@ def test_a_flipped_bit_anywhere_says_nothing(tmp_path: Path):
         assert ControlMemory(path).recall() == KnownFunctions()
 
 
-def test_a_folder_that_is_gone_costs_only_the_memory(tmp_path: Path):
+def test_missing_folder_costs_only_the_memory(tmp_path: Path):
     memory = ControlMemory(tmp_path / "none" / "controls.json")
     memory.remember(KNOWN)
     assert memory.recall() == KNOWN
 
 
 @given(st.sets(st.text(max_size=3)), st.integers())
-def test_halves_are_complementary_and_of_random_size(names: set[str], seed: int):
+def test_partitions_are_complementary(names: set[str], seed: int):
     first, second = _partition(names, Random(seed))
     assert first | second == names
     assert not first & second
@@ -69,7 +69,7 @@ def test_halves_are_complementary_and_of_random_size(names: set[str], seed: int)
     assert _partition(sorted(names, reverse=True), Random(seed)) == (first, second)
 
 
-def test_the_sizes_of_halves_tell_nothing():
+def test_partitions_have_random_sizes():
     assert {len(_partition("abcdefgh", Random(seed))[0]) for seed in range(99)} == {*range(1, 8)}
 
 
@@ -98,7 +98,7 @@ def test_each_test_must_fail_in_exactly_one_run():
     assert {one.function for one in first.drawn} == {n.partition("::")[2] for n in first.must_fail}
 
 
-def test_few_tests_to_fix_are_joined_by_some_that_stay_passing():
+def test_few_tests_to_fix_are_joined_by_passing_tests():
     drawn = plan(IDS[:1], IDS[1:])
     chosen = drawn.sides[0] | drawn.sides[1]
     assert FunctionKey("t.py", "test_0") in chosen
@@ -107,7 +107,7 @@ def test_few_tests_to_fix_are_joined_by_some_that_stay_passing():
     assert many.sides[0] | many.sides[1] == keys(*(f"test_{n}" for n in range(10)))
 
 
-def test_the_same_seed_draws_the_same_and_another_one_something_else():
+def test_equal_seeds_draw_equal_runs():
     assert plan(seed=5).half(0, KnownFunctions()) == plan(seed=5).half(0, KnownFunctions())
     assert len({plan(seed=n).half(0, KnownFunctions()).must_fail for n in range(20)}) > 3
 
@@ -128,7 +128,7 @@ def test_the_same_seed_draws_the_same_and_another_one_something_else():
         ("assert [f(1), f(2)] == [True, False]", None, True),
     ],
 )
-def test_a_change_of_something_else_proves_little(statement, reason, is_weak):
+def test_change_of_another_value_is_weak(statement, reason, is_weak):
     visible = {} if reason is None else {NodeId("t.py::test_a"): VisibleValue(reason=reason)}
     source = f"def test_a():\n    {statement}\n"
     tests = ControlledTests(
@@ -143,7 +143,7 @@ def test_a_change_of_something_else_proves_little(statement, reason, is_weak):
     assert bool(weak) is is_weak
 
 
-def test_every_case_of_a_function_fails_together_whatever_list_it_is_in():
+def test_all_cases_of_a_function_fail_together():
     source = dedent("""
         import pytest
         @pytest.mark.parametrize("n, wanted", [(1, 10), (2, 20), (3, 30)])
@@ -156,7 +156,7 @@ def test_every_case_of_a_function_fails_together_whatever_list_it_is_in():
     assert sorted(drawn.half(1, KnownFunctions()).must_pass) == sorted(ids)
 
 
-def test_ids_do_not_show_what_was_expected():
+def test_ids_do_not_show_expected_values():
     source = dedent("""
         import pytest
         @pytest.mark.parametrize("n, wanted", [(1, 4711), (2, 4712)])
@@ -170,7 +170,7 @@ def test_ids_do_not_show_what_was_expected():
     assert b"4711" not in half.files["t.py"]
 
 
-def test_a_function_that_passed_in_spite_of_a_change_fails_at_its_end():
+def test_uncertain_function_fails_at_its_end():
     half = plan(IDS[:1]).half(0, KnownFunctions(uncertain=keys("test_0")))
     assert half.must_fail == IDS[:1]
     assert half.weakly_failing == {IDS[0]}
@@ -178,14 +178,14 @@ def test_a_function_that_passed_in_spite_of_a_change_fails_at_its_end():
     assert [weak.function for weak in half.weak] == ["test_0"]
 
 
-def test_a_function_that_says_nothing_is_asked_nothing():
+def test_useless_function_is_not_controlled():
     for side in (0, 1):
         half = plan(IDS[:2]).half(side, KnownFunctions(useless=keys("test_0")))
         assert IDS[0] not in (*half.must_fail, *half.must_pass)
         assert IDS[1] in (*half.must_fail, *half.must_pass)
 
 
-def test_without_a_reference_solution_what_is_doubtful_is_not_relied_on():
+def test_doubtful_changes_need_a_reference_solution():
     source = "def test_0():\n    if g():\n        assert f() == 3\n"
     relied, certain = (plan(IDS[:1], source=source, certain_only=yes) for yes in (False, True))
     assert [one.doubt >= 3 for one in relied.half(0, KnownFunctions()).drawn] == [True]
@@ -203,7 +203,7 @@ def test_without_a_reference_solution_what_is_doubtful_is_not_relied_on():
         ("t.py", None, "in neither"),
     ],
 )
-def test_a_file_that_cannot_be_read_controls_nothing_and_is_named(name, content, reason):
+def test_unreadable_file_is_named(name, content, reason):
     test = NodeId(f"{name}::test")
     drawn = ControlPlan(
         ControlledTests(files={name: content}, fixed=(test,), passing=()), 1, certain_only=False
@@ -215,7 +215,7 @@ def test_a_file_that_cannot_be_read_controls_nothing_and_is_named(name, content,
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-8-sig", "cp1251"])
-def test_a_file_keeps_its_encoding(encoding):
+def test_rewritten_file_keeps_its_encoding(encoding):
     cookie = "" if "utf" in encoding else f"# -*- coding: {encoding} -*-\n"
     text = f"{cookie}def test_0():\n    assert f() == '{'é' if encoding == 'latin-1' else 'ж'}'\n"
     tests = ControlledTests(files={"t.py": text.encode(encoding)}, fixed=IDS[:1], passing=())
@@ -224,14 +224,14 @@ def test_a_file_keeps_its_encoding(encoding):
     assert half.must_pass == IDS[:1]
 
 
-def test_a_test_that_the_file_does_not_define_has_to_pass():
+def test_undefined_test_has_to_pass():
     made = NodeId("t.py::test_generated")
     drawn = plan((IDS[0], made))
     halves = [drawn.half(side, KnownFunctions()) for side in (0, 1)]
     assert all(made in half.must_pass for half in halves)
 
 
-def test_tests_of_other_files_come_on_top_of_those_to_fix():
+def test_tests_of_other_files_are_added():
     text = b"def test_a():\n    assert f() == 61\n"
     fixed, other = NodeId("t.py::test_a"), NodeId("other.py::test_a")
     tests = ControlledTests(

@@ -11,7 +11,7 @@ from agentbench.scoring.evidence import CaseOutcome, Ending, NodeId, Severity
 from agentbench.tasks.control_level import ControlLevel
 
 
-def test_what_is_shown_is_bounded_and_harmless():
+def test_shown_values_are_bounded_and_printable():
     assert shorten("a" * 500) == "a" * 199 + "…"
     assert shorten("\x1b[2J") == "\\x1b[2J"
     assert shorten("日本") == "日本"
@@ -30,11 +30,11 @@ def controlled(must, outcome, name="t.py::test_a") -> ControlledTest:
 
 
 @pytest.mark.parametrize(("must", "outcome"), [("fail", FAILED), ("fail", ERROR), ("pass", PASSED)])
-def test_what_did_what_it_had_to_is_no_finding(must, outcome):
+def test_expected_outcome_is_no_finding(must, outcome):
     assert control_findings(controls(controlled(must, outcome))) == ()
 
 
-def test_a_test_that_expects_something_wrong_and_passes_is_critical():
+def test_blindly_passed_test_is_critical():
     (finding,) = control_findings(controls(controlled("fail", PASSED)))
     assert (finding.rule, finding.severity) == ("blind-control-passed", Severity.CRITICAL)
     assert finding.where == "blind run 1"
@@ -46,26 +46,26 @@ def test_a_test_that_expects_something_wrong_and_passes_is_critical():
     ("must", "outcome"),
     [("pass", FAILED), ("pass", None), ("pass", CaseOutcome.SKIPPED), ("fail", None)],
 )
-def test_a_test_that_did_not_end_as_it_had_to_is_critical(must, outcome):
+def test_unexpected_outcome_is_critical(must, outcome):
     (finding,) = control_findings(controls(controlled(must, outcome)))
     assert (finding.rule, finding.severity) == ("untouched-test-failed", Severity.CRITICAL)
 
 
-def test_how_the_run_ended_is_told_where_it_matters():
+def test_unfinished_run_is_named_in_the_finding():
     (finding,) = control_findings(controls(controlled("pass", None), ending=Ending.TIMED_OUT))
     assert finding.what.endswith("the run ended in timed_out")
 
 
-def test_what_the_reference_solution_does_too_is_no_finding():
+def test_dismissed_deviation_is_no_finding():
     test = controlled("fail", PASSED)
     assert control_findings(controls(test, dismissed=(test.node_id,))) == ()
 
 
-def test_of_many_tests_three_are_named():
+def test_finding_names_three_tests():
     tests = [controlled("fail", PASSED, f"t.py::test_{n}") for n in range(5)]
     (finding,) = control_findings(controls(*tests))
     assert finding.what.endswith("t.py::test_2 (passed) and 2 more")
 
 
-def test_where_no_run_was_made_there_is_no_finding():
+def test_skipped_controls_have_no_finding():
     assert control_findings(Controls(level=ControlLevel.OFF, skipped="turned off")) == ()

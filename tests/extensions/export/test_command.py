@@ -63,7 +63,7 @@ def test_filters_choose_attempts(export, tmp_path, filters, expected):
     assert tasks(tmp_path) == expected
 
 
-def test_what_is_left_out_is_told_on_stderr(export, tmp_path):
+def test_left_out_attempts_are_counted_on_stderr(export, tmp_path):
     said = export("--verdict", "resolved")
     assert (said.code, said.stdout) == (0, "")
     assert said.stderr.splitlines() == [
@@ -80,7 +80,7 @@ def test_the_same_run_twice_counts_once(export, tmp_path):
     assert tasks(tmp_path) == ["one"]
 
 
-def test_tasks_that_are_gone_are_refused(export):
+def test_missing_tasks_are_refused(export):
     said = export(output=("--format", "sft", "--output"))
     assert said.code == 65
     assert "1 of the tasks cannot be read" in said.stderr
@@ -88,7 +88,7 @@ def test_tasks_that_are_gone_are_refused(export):
     assert "--tasks PATH, or add --unchecked" in said.stderr
 
 
-def test_files_are_not_overwritten(export, tmp_path):
+def test_foreign_files_are_not_overwritten(export, tmp_path):
     assert export().code == 0
     said = export()
     assert (said.code, "add --overwrite" in said.stderr) == (2, True)
@@ -107,14 +107,14 @@ def test_files_are_not_overwritten(export, tmp_path):
         (("--format", "sft", "--pairs-per-task", "0"), "'0' is below 1"),
     ],
 )
-def test_senseless_options_are_refused(export, tmp_path, arguments, message):
+def test_contradictory_options_are_refused(export, tmp_path, arguments, message):
     said = export(*arguments, output=("--output",))
     assert said.code == 2
     assert message in said.stderr
     assert not (tmp_path / "set").exists()
 
 
-def test_a_table_needs_its_library_and_chats_do_not(export, monkeypatch):
+def test_only_a_table_needs_pyarrow(export, monkeypatch):
     found = importlib.util.find_spec
     monkeypatch.setattr(
         "agentbench.core.extras.find_spec",

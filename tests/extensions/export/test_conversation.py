@@ -53,7 +53,7 @@ def test_requests_that_repeat_their_conversation_are_one():
     ]
 
 
-def test_an_answer_that_the_client_dropped_is_not_in_it():
+def test_dropped_answer_is_not_in_the_conversation():
     other = says("I would rather not")
     found = conversations_in(
         [
@@ -66,7 +66,7 @@ def test_an_answer_that_the_client_dropped_is_not_in_it():
     assert "rather" not in str(texts(found))
 
 
-def test_a_first_request_that_is_repeated_begins_again():
+def test_repeated_first_request_begins_again():
     found = conversations_in(
         [exchange([TASK], completion(says("no"))), exchange([TASK], completion(DONE))]
     )
@@ -124,7 +124,7 @@ def test_a_request_without_a_whole_answer_says_nothing(change):
     ],
     ids=["no answer", "answer", "request", "one text"],
 )
-def test_a_text_that_the_log_lacks_makes_it_incomplete(lossy):
+def test_missing_text_makes_a_conversation_incomplete(lossy):
     assert not conversations_in([exchange([TASK], completion(CALL)), lossy]).is_complete
 
 

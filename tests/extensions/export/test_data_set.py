@@ -70,7 +70,7 @@ def test_every_format_loads_and_its_card_is_one(exported, runs, load, format_nam
     assert "Not checked" not in card.text
 
 
-def test_a_chat_is_what_was_said(exported, runs, load):
+def test_chat_has_the_messages_of_the_agent(exported, runs, load):
     folder = exported(ExportFormat.SFT, *runs.values())
     rows = list(load(folder))
     assert attempts_in(rows) == KEPT
@@ -98,7 +98,7 @@ def test_an_attempt_without_a_conversation_is_the_instruction_and_the_patch(expo
 
 
 @pytest.mark.parametrize("format_name", list(ExportFormat))
-def test_what_the_agent_was_given_is_left_out_and_counted(exported, runs, format_name):
+def test_given_solutions_are_left_out(exported, runs, format_name):
     folder = exported(format_name, runs["scripted"], runs["misses"])
     for name, leak in LEAKS.items():
         number = sum(other is leak for other in LEAKS.values())
@@ -196,7 +196,7 @@ def test_pairs_are_honest_and_repeatable(exported, runs):
     assert len(few) == 3
 
 
-def test_cheating_is_no_example(exported, runs):
+def test_quarantined_attempt_is_no_example(exported, runs):
     edit_quarantined(runs["fixes"])
     with pytest.raises(InputError, match="found none"):
         exported(ExportFormat.SFT, runs["fixes"])
@@ -233,7 +233,7 @@ def test_a_share_of_the_tests_is_a_reward_on_request(exported, runs):
     assert "the share of the tests to fix" in (exported.folder / "README.md").read_text()
 
 
-def test_a_run_that_is_still_going_gives_what_it_has(exported, runs):
+def test_running_run_exports_its_ended_attempts(exported, runs):
     going = runs["scripted"]
     content = json.loads((going / "run.json").read_text())
     del content["digest"]

@@ -31,7 +31,7 @@ def test_an_error_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_is_said_in_one_line(tmp_path):
+def test_full_disk_is_one_line(tmp_path):
     with (
         pytest.raises(UsageError, match=r"cannot be written \(No space left on device\)"),
         data_set_folder(tmp_path / "new", overwrite=False),

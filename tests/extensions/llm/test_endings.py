@@ -59,7 +59,7 @@ def asked(script, *, seconds=3600, tries=5):
     return result, watch.pauses, allowed
 
 
-def test_an_answer_is_asked_for_once():
+def test_answered_request_is_sent_once():
     assert asked([ANSWER]) == (ANSWER, [], [MAX_REQUEST_TIME])
 
 
@@ -69,7 +69,7 @@ def test_pauses_grow_from_try_to_try_beyond_a_minute_in_all():
     assert pauses == [2, 6, 18, 54]
 
 
-def test_after_the_last_try_it_gives_up_with_the_last_failure():
+def test_last_failure_is_raised():
     result, pauses, _ = asked([failure()] * 2 + [failure(ModelErrorKind.CUT_STREAM)], tries=3)
     assert (result.failure.kind, result.attempts) == (ModelErrorKind.CUT_STREAM, 3)
     assert len(pauses) == 2
@@ -80,7 +80,7 @@ def test_the_service_may_say_when_to_come_again():
     assert (result, pauses) == (ANSWER, [0.5, 0])
 
 
-def test_no_pause_and_no_try_goes_beyond_the_budget():
+def test_retries_stay_within_the_budget():
     result, pauses, allowed = asked([failure()] * 9, seconds=20)
     assert result.attempts == 3
     assert pauses == [2, 6]
@@ -98,7 +98,7 @@ def test_no_pause_and_no_try_goes_beyond_the_budget():
         ModelErrorKind.REFUSAL,
     ],
 )
-def test_what_will_not_change_is_not_asked_again(kind):
+def test_permanent_failure_is_not_retried(kind):
     result, pauses, _ = asked([failure(kind), ANSWER])
     assert (result.attempts, pauses) == (1, [])
 
@@ -133,7 +133,7 @@ def test_a_model_that_fails_when_the_time_is_over_is_a_time_limit():
     assert outcome.detail == "the 0 s were used up at step 4"
 
 
-def test_messages_of_others_are_told_on_one_short_line_without_control_characters():
+def test_foreign_message_is_one_short_line():
     error = gave_up(ModelErrorKind.MALFORMED, 400, "bad\x1b[31m\n" + "x" * 1_000)
     outcome = endings.unanswered(AttemptCounts(steps=1), budget_of(), Door(ModelTraffic()), error)
     assert outcome.detail.startswith(

@@ -108,7 +108,7 @@ def clean(tmp_path_factory):
     return task, measured(task)
 
 
-def test_strong_tests_let_no_mutant_pass_and_an_endless_one_dies(tmp_path):
+def test_strong_tests_kill_all_mutants(tmp_path):
     def measured_within(seconds):
         folder = tmp_path / f"strong-{seconds}"
         task, told = with_solution(folder, LOOP, test_timeout_s=seconds), []
@@ -128,7 +128,7 @@ def test_strong_tests_let_no_mutant_pass_and_an_endless_one_dies(tmp_path):
     assert strength.total == len(strength.mutants) == strength.made
 
 
-def test_weak_tests_let_mutants_pass_that_are_named(tmp_path):
+def test_survivors_of_weak_tests_are_named(tmp_path):
     unseen = {**SmallTask().files, "tests/test_basket.py": "def test_nothing():\n    pass\n"}
     weak = measured(with_solution(tmp_path / "weak", SUMMED, hidden=WEAK, files=unseen))
     (passed,) = weak.survivors
@@ -138,7 +138,7 @@ def test_weak_tests_let_mutants_pass_that_are_named(tmp_path):
     assert weak.total == len(weak.mutants) == weak.made
 
 
-def test_a_mutant_that_cannot_be_imported_counts_as_neither(tmp_path):
+def test_unimportable_mutant_counts_as_neither(tmp_path):
     after = FIXED.replace("def total", "LIMIT = [9][0]\n\n\ndef total")
     strength = measured(with_solution(tmp_path / "broken", after))
     (broken,) = strength.of(MutantOutcome.BROKEN)
@@ -156,7 +156,7 @@ def test_a_sandbox_that_fails_once_is_tried_again(clean):
     ]
 
 
-def test_what_an_engine_lost_is_never_killed(clean):
+def test_lost_mutant_is_not_killed(clean):
     task, _ = clean
     provider = Faulty(local_provider(), range(3, 1000))
     strength = measured(task, settings(provider))
@@ -210,7 +210,7 @@ def test_without_a_cache_nothing_is_left(tmp_path):
     assert not list(cache.glob("prepared/*/*"))
 
 
-def test_what_is_cancelled_ends_with_the_interruption(tmp_path):
+def test_cancelled_measurement_raises(tmp_path):
     task = small_task(tmp_path / "task")
     how = settings()
     provider = Faulty(local_provider(), ())
@@ -297,7 +297,7 @@ def ended(verdicts):
     return [verdict.outcome for verdict in verdicts]
 
 
-def test_each_way_to_end_is_told_from_the_others(judged, tmp_path):
+def test_outcomes_of_mutants_are_distinguished(judged, tmp_path):
     texts = (
         FIXED.replace("sum(prices)", "sum(list(prices))"),
         FIXED.replace("sum(prices)", "sum(prices) + 1"),
@@ -327,7 +327,7 @@ def test_each_way_to_end_is_told_from_the_others(judged, tmp_path):
     assert gone.outcome is MutantOutcome.BROKEN
 
 
-def test_what_uses_more_than_a_sandbox_has_is_killed_though_no_test_ran(judged, tmp_path):
+def test_mutant_past_a_limit_is_killed(judged, tmp_path):
     task = small_task(tmp_path / "task", environment="disk_mib = 64")
     hungry = (
         # Each file is below what one may have: together they are too much.
@@ -338,7 +338,7 @@ def test_what_uses_more_than_a_sandbox_has_is_killed_though_no_test_ran(judged, 
     assert one.outcome is MutantOutcome.KILLED, one.detail
 
 
-def test_a_test_that_decides_nothing_kills_nothing(judged, tmp_path):
+def test_undecisive_test_kills_no_mutant(judged, tmp_path):
     hidden = HIDDEN.replace("def test_every", EXTRA.strip() + "\n\n\ndef test_every", 1)
     task = small_task(tmp_path / "task", hidden=hidden, tests="pass_to_pass = []")
     unasked = FIXED.replace("min(prices)", "max(prices)")
@@ -348,7 +348,7 @@ def test_a_test_that_decides_nothing_kills_nothing(judged, tmp_path):
     assert LISTED[0] in killed.detail
 
 
-def test_a_reference_that_does_not_pass_judges_nobody(judged, tmp_path):
+def test_failing_reference_gives_no_score(judged, tmp_path):
     why = judged(small_task(tmp_path / "task"), reference=BUGGY)
     assert why.startswith("the reference solution does not pass: tests/test_hidden.py::")
 
@@ -375,7 +375,7 @@ def test_the_files_of_a_fix_are_known_before_and_after(changed, tmp_path):
     assert (file.before.decode(), file.after.decode()) == (BUGGY, FIXED)
 
 
-def test_what_is_no_python_and_what_no_attempt_may_change_is_left_alone(changed, tmp_path):
+def test_only_changeable_python_is_mutated(changed, tmp_path):
     patch = "".join(
         (
             patch_of("basket.py", BUGGY, FIXED),
