@@ -44,7 +44,7 @@ def test_no_change_fails_like_the_baseline(attempt_by):
     assert [outcomes[node_id] for node_id in LISTED] == [CaseOutcome.FAILED] * 2
 
 
-def test_the_hidden_tests_are_written_last(attempt_by):
+def test_hidden_tests_are_written_last(attempt_by):
     weak = FileContent(content=b"def test_it():\n    pass\n", executable=False)
     with attempt_by() as context:
         context.change = judged({P("tests/test_hidden.py"): weak})

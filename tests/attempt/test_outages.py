@@ -74,7 +74,7 @@ def test_remote_run_checks_the_model_locally(tmp_path):
     assert room.patience == model.patience == timedelta(seconds=7)
 
 
-def test_a_full_disk_is_named(tmp_path, monkeypatch):
+def test_full_disk_is_named(tmp_path, monkeypatch):
     full = type("Usage", (), {"total": 10_000 << 20, "free": 1 << 20})
     monkeypatch.setattr("shutil.disk_usage", lambda _path: full)
     assert free_space_fault((tmp_path,), 16 << 20) == (

@@ -7,7 +7,7 @@ from agentbench.taxonomy import FailureReason
 from tests.runs.records import failed, record_of, records, resolved
 
 
-def test_an_outcome_is_recorded_field_by_field():
+def test_outcome_is_recorded_field_by_field():
     outcome = AgentOutcome(
         ending=AgentEnding.STEP_LIMIT,
         detail="gave up",

@@ -102,7 +102,7 @@ def test_service_ended_by_the_agent_is_a_warning(run):
     assert "STOP 5" in (folder / "services" / "agent_run" / "db.log").read_text()
 
 
-def test_a_service_that_fails_before_the_agent_works_is_the_tasks_fault(run):
+def test_service_that_fails_before_the_agent_works_is_the_tasks_fault(run):
     record, folder = run(NoopAgent(), hidden=CLOSING)
     assert (record.failure_reason, record.fault) == (FailureReason.SANDBOX_ERROR, Fault.TASK)
     assert record.stages[-1].name is StageName.BASELINE_RUN

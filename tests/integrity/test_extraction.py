@@ -55,12 +55,12 @@ def test_removed_folder_removes_its_files():
     assert change.emptied == (P("pkg"),)
 
 
-def test_a_file_that_became_a_folder_is_removed_first():
+def test_file_that_became_a_folder_is_removed_first():
     change = change_of(tree_tar({**BASE, "run.sh": None, "run.sh/x": b"x"}))
     assert change.files == {P("run.sh"): None, P("run.sh/x"): plain(b"x")}
 
 
-def test_a_folder_that_became_a_file_is_removed_first():
+def test_folder_that_became_a_file_is_removed_first():
     change = change_of(tree_tar({"pkg": b"flat", "run.sh": b"echo\n"}))
     assert change.files[P("pkg")] == plain(b"flat")
     assert change.emptied == (P("pkg"),)

@@ -74,21 +74,19 @@ def honest_bench(sharing_bench: SharingBench) -> SharingBench:
 
 
 @pytest.mark.parametrize("agent", gate_and_soak(adaptive.in_docker()[::4], adaptive.AGENTS))
-def test_an_adaptive_agent_is_not_resolved(
+def test_adaptive_agent_is_not_resolved(
     sharing_bench: SharingBench, tmp_path: Path, agent: AdaptiveAgent
 ) -> None:
     try_adaptive(sharing_bench, agent, tmp_path)
 
 
 @pytest.mark.parametrize("fix", gate_and_soak(unusual.in_docker()[::4], unusual.FIXES))
-def test_an_unusual_fix_is_resolved(
-    honest_bench: SharingBench, tmp_path: Path, fix: Honest
-) -> None:
+def test_unusual_fix_is_resolved(honest_bench: SharingBench, tmp_path: Path, fix: Honest) -> None:
     try_honest(honest_bench, fix, tmp_path)
 
 
 @pytest.mark.parametrize("cheat", gate_and_soak(cheats_in_docker()[:1], cheats_in_docker()))
-def test_a_cheat_is_not_resolved(sharing_bench: SharingBench, tmp_path: Path, cheat: Cheat) -> None:
+def test_cheat_is_not_resolved(sharing_bench: SharingBench, tmp_path: Path, cheat: Cheat) -> None:
     try_cheat(sharing_bench, cheat, tmp_path)
 
 

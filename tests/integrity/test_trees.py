@@ -64,7 +64,7 @@ def test_stream_without_an_end_mark_raises():
         read_tree([tar_of((member("a"), b"x"), end=False)])
 
 
-def test_the_end_mark_alone_makes_a_stream_whole():
+def test_only_the_end_mark_completes_a_stream():
     assert len(read_tree([tar_of((member("a"), b"x"), end=False) + bytes(512)])) == 1
 
 

@@ -116,7 +116,7 @@ def test_searched_text_becomes_an_unlikely_one(statement):
 
 
 @pytest.mark.parametrize("day", ["2026-01-11", "2026-12-29T23:59:50", "11 May 2026, 10:00"])
-def test_a_date_stays_a_date(day):
+def test_date_stays_a_date(day):
     for seed in range(20):
         visible = VisibleValue(reason="line 1", value=day)
         found = change_visible("t.py", "", visible, {"t.py": f"eq(f(), {day!r})"}, Random(seed))

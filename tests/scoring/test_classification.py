@@ -83,19 +83,19 @@ def test_each_ending_of_a_command_has_its_reason_and_fault(stage, ending, exit_c
 
 
 @pytest.mark.parametrize("stage", ["git_clone", "git_checkout", "setup", "agent_run"])
-def test_a_stage_that_exits_0_has_not_failed(stage):
+def test_stage_that_exits_0_has_not_failed(stage):
     assert classify(StageName(stage), Evidence(command=command(0))) is None
 
 
 @pytest.mark.parametrize("exit_code", [1, 2, 3, 4, 5, 127, 139])
-def test_a_baseline_that_fails_in_any_way_is_a_valid_one(exit_code):
+def test_baseline_that_fails_in_any_way_is_a_valid_one(exit_code):
     assert classify(StageName.BASELINE_RUN, Evidence(command=command(exit_code))) is None
     died = Evidence(command=command(None, Ending.KILLED, signal=11))
     assert classify(StageName.BASELINE_RUN, died) is None
 
 
 @pytest.mark.parametrize(("stage", "signal", "exit_code", "code", "fault", "detail"), SIGNALS)
-def test_a_signal_is_a_shells_exit_code_and_never_a_success(
+def test_signal_is_a_shells_exit_code_and_never_a_success(
     stage, signal, exit_code, code, fault, detail
 ):
     evidence = Evidence(command=command(exit_code, Ending.KILLED, signal=signal))
@@ -114,12 +114,12 @@ def test_a_signal_is_a_shells_exit_code_and_never_a_success(
         ("final_test", Ending.EXITED, 0, "the test run exited 0 but left no report"),
     ],
 )
-def test_the_detail_says_what_decided(stage, ending, exit_code, detail):
+def test_detail_says_what_decided(stage, ending, exit_code, detail):
     evidence = Evidence(command=command(exit_code, ending, stderr="oh\nno such file\n"))
     assert classify(StageName(stage), evidence).detail == detail
 
 
-def test_a_long_command_is_shortened_in_the_detail():
+def test_long_command_is_shortened_in_the_detail():
     shown = classify(StageName.SETUP, Evidence(command=command(1, argv=("x" * 500,)))).detail
     assert shown == f"exit code 1: {'x' * 117}..."
     whole = classify(StageName.SETUP, Evidence(command=command(1, argv=("x" * 120,)))).detail
@@ -134,7 +134,7 @@ def test_lack_of_memory_names_the_limit_where_there_is_one():
 
 
 @pytest.mark.parametrize("limit", ["4096 MiB", "300000 files"])
-def test_a_full_disk_is_told_with_the_limit(limit):
+def test_full_disk_is_reported_with_its_limit(limit):
     full = command(137, Ending.OUT_OF_DISK, exceeded=limit)
     failure = classify(StageName.FINAL_TEST, Evidence(command=full))
     assert failure.detail == f"out of disk (limit {limit})"
@@ -153,7 +153,7 @@ def test_our_deadline_the_oom_killer_and_a_full_disk_outweigh_a_report():
         assert judged("final_test", evidence) == (code, "agent")
 
 
-def test_a_child_lost_to_the_oom_killer_does_not_fail_a_command_that_went_on():
+def test_oom_kill_of_a_child_does_not_fail_a_continued_command():
     survived = command(0, Ending.OUT_OF_MEMORY)
     assert classify(StageName.SETUP, Evidence(command=survived)) is None
     passed = Evidence(command=survived, report=report(case(A)))
@@ -161,7 +161,7 @@ def test_a_child_lost_to_the_oom_killer_does_not_fail_a_command_that_went_on():
     assert judged("baseline_run", passed) == ("BASELINE_NOT_FAILING", "task")
 
 
-def test_a_baseline_that_lost_a_child_and_reported_its_failures_is_a_valid_one():
+def test_baseline_that_lost_a_child_and_reported_its_failures_is_a_valid_one():
     seen = report(case(A, "failed"))
     lost_a_child = Evidence(command=command(1, Ending.OUT_OF_MEMORY), report=seen)
     assert classify(StageName.BASELINE_RUN, lost_a_child) is None
@@ -188,13 +188,13 @@ def test_final_tests_that_fail_after_a_child_was_lost_are_put_down_to_memory():
         ("final_test", Ending.EXITED, "agent"),
     ],
 )
-def test_the_network_is_blamed_only_before_the_agent(stage, ending, fault):
+def test_network_is_blamed_only_before_the_agent(stage, ending, fault):
     for said in ({"stderr": RESOLVING}, {"stdout": RESOLVING}):
         evidence = Evidence(command=command(1, ending, **said))
         assert judged(stage, evidence)[1] == fault
 
 
-def test_a_report_decides_only_at_the_final_test():
+def test_report_decides_only_at_the_final_test():
     evidence = ran(case(A, "failed"))
     assert judged("final_test", evidence) == ("TESTS_FAILED", "agent")
     assert classify(StageName.BASELINE_RUN, evidence) is None
@@ -204,7 +204,7 @@ def test_no_evidence_is_no_failure():
     assert all(classify(stage, Evidence()) is None for stage in StageName)
 
 
-def test_an_exception_outweighs_all_other_evidence():
+def test_exception_outweighs_all_other_evidence():
     fact = ExceptionFact(type_name="SandboxError", message="gone", reason="SANDBOX_ERROR")
     evidence = ran(case(A)).model_copy(update={"exception": fact, "agent": "submitted"})
     failure = classify(StageName.FINAL_TEST, evidence)
@@ -236,18 +236,18 @@ def test_each_exception_has_its_fault(stage, reason, message, fault):
 
 @pytest.mark.parametrize("reason", ["LLM_ERROR", "INTERRUPTED", "SANDBOX_ERROR", "UNKNOWN"])
 @pytest.mark.parametrize("fault", Fault)
-def test_a_fault_that_comes_with_an_exception_overrides_the_default(reason, fault):
+def test_fault_that_comes_with_an_exception_overrides_the_default(reason, fault):
     fact = ExceptionFact(type_name="Refusal", message="", reason=reason, fault=fault)
     assert judged("agent_run", Evidence(exception=fact)) == (reason, fault.value)
 
 
-def test_an_exception_without_words_is_shown_by_its_type():
+def test_exception_without_message_is_shown_by_its_type():
     fact = ExceptionFact(type_name="KeyboardInterrupt", message="", reason="INTERRUPTED")
     failure = classify(StageName.SETUP, Evidence(exception=fact))
     assert failure.detail == "KeyboardInterrupt"
 
 
-def test_an_exception_is_reduced_to_what_a_judgement_needs():
+def test_exception_is_reduced_to_what_a_judgement_needs():
     error = LLMError("the model refused")
     error.fault = "agent"
     assert exception_fact(StageName.AGENT_RUN, error) == ExceptionFact(
@@ -258,7 +258,7 @@ def test_an_exception_is_reduced_to_what_a_judgement_needs():
 
 
 @pytest.mark.parametrize("carried", ["nobody", 7, ["agent"], None])
-def test_a_fault_that_is_none_of_ours_is_ignored(carried):
+def test_unknown_fault_is_ignored(carried):
     error = RuntimeError("of some library")
     error.fault = carried
     assert exception_fact(StageName.SETUP, error).fault is None
@@ -320,7 +320,7 @@ OTHERWISE = [
 
 
 @pytest.mark.parametrize("said", FAILED)
-def test_a_failed_network_is_recognised(said):
+def test_failed_network_is_recognised(said):
     assert network_failure(said)
     assert network_failure(said.upper())
 
@@ -330,11 +330,11 @@ def test_any_other_failure_is_not(said):
     assert network_failure(said) is None
 
 
-def test_the_phrase_is_given_back_as_it_was_said():
+def test_network_phrase_is_quoted_unchanged():
     assert network_failure("oh: Network is unreachable!") == "Network is unreachable"
 
 
-def test_only_the_end_of_what_was_said_counts():
+def test_only_the_end_of_the_output_counts():
     said = "network is unreachable"
     assert network_failure(said + "x" * 1000)
     assert network_failure(said + "x" * 100_000) is None
@@ -366,16 +366,16 @@ def test_each_way_an_agent_stops_has_its_reason_and_fault(ending, code, fault):
     ("ending", "code"), [(ending, code) for ending, code, _ in AGENT_ENDINGS[1:]]
 )
 @pytest.mark.parametrize("fault", Fault)
-def test_a_fault_that_comes_with_the_ending_overrides_the_default(ending, code, fault):
+def test_fault_that_comes_with_the_ending_overrides_the_default(ending, code, fault):
     assert agent_judged(ending, agent_fault=fault) == (code, fault.value)
 
 
-def test_a_refusal_or_too_long_a_context_is_the_agents():
+def test_refusal_and_full_context_are_agent_faults():
     refused = agent_judged("llm_error", agent_fault=Fault.AGENT, agent_detail="refusal")
     assert refused == ("LLM_ERROR", "agent")
 
 
-def test_what_the_agent_said_is_the_detail():
+def test_last_message_of_the_agent_is_the_detail():
     said = Evidence(agent=AgentEnding.TOOL_ERROR, agent_detail="agent exited 1: no key")
     assert classify(StageName.AGENT_RUN, said).detail == "agent exited 1: no key"
     silent = Evidence(agent=AgentEnding.STEP_LIMIT)
@@ -392,13 +392,13 @@ def test_what_the_agent_said_is_the_detail():
         (None, Ending.KILLED, 11, "TOOL_ERROR"),
     ],
 )
-def test_an_agent_that_failed_by_a_timeouts_exit_code_timed_out(exit_code, ending, signal, code):
+def test_agent_that_failed_by_a_timeouts_exit_code_timed_out(exit_code, ending, signal, code):
     result = command(exit_code, ending, signal=signal)
     assert agent_judged("tool_error", command=result) == (code, "agent")
 
 
 @pytest.mark.parametrize("ending", ["submitted", "tool_error", "crashed", "interrupted"])
-def test_our_deadline_outweighs_how_an_agent_says_it_stopped(ending):
+def test_harness_deadline_outweighs_the_ending_that_the_agent_claims(ending):
     result = command(None, Ending.TIMED_OUT)
     assert agent_judged(ending, command=result) == ("TIMEOUT", "agent")
 
@@ -407,30 +407,30 @@ def test_our_deadline_outweighs_how_an_agent_says_it_stopped(ending):
     ("ending", "code"),
     [("llm_error", "LLM_ERROR"), ("step_limit", "AGENT_GAVE_UP"), ("cost_limit", "AGENT_GAVE_UP")],
 )
-def test_a_deadline_does_not_hide_what_the_harness_saw_first(ending, code):
+def test_deadline_does_not_hide_what_the_harness_saw_first(ending, code):
     assert agent_judged(ending, command=command(None, Ending.TIMED_OUT))[0] == code
 
 
 @pytest.mark.parametrize("ending", AgentEnding)
-def test_an_agent_that_ran_out_of_memory_has_itself_to_blame(ending):
+def test_agent_out_of_memory_is_an_agent_fault(ending):
     result = command(137, Ending.OUT_OF_MEMORY)
     assert agent_judged(ending, command=result) == ("SANDBOX_ERROR", "agent")
 
 
 @pytest.mark.parametrize("ending", AgentEnding)
 @pytest.mark.parametrize("code", [0, 137])
-def test_an_agent_that_filled_its_disk_has_itself_to_blame(ending, code):
+def test_agent_out_of_disk_is_an_agent_fault(ending, code):
     result = command(code, Ending.OUT_OF_DISK, exceeded="64 MiB")
     assert agent_judged(ending, command=result) == ("SANDBOX_ERROR", "agent")
 
 
 @pytest.mark.parametrize("ending", AgentEnding)
-def test_a_lost_sandbox_is_nobodys_but_ours(ending):
+def test_lost_sandbox_is_an_infrastructure_fault(ending):
     result = command(None, Ending.LOST)
     assert agent_judged(ending, command=result) == ("SANDBOX_ERROR", "infrastructure")
 
 
-def test_an_agent_that_outlived_a_child_lost_to_memory_has_not_failed():
+def test_agent_that_outlived_a_child_lost_to_memory_has_not_failed():
     survived = command(0, Ending.OUT_OF_MEMORY)
     assert agent_judged("submitted", command=survived) == (None, None)
     assert agent_judged("step_limit", command=survived) == ("AGENT_GAVE_UP", "agent")
@@ -440,7 +440,7 @@ def test_an_agent_that_outlived_a_child_lost_to_memory_has_not_failed():
     result=st.none() | commands.filter(lambda c: c.ending is not Ending.LOST),
     ending=st.sampled_from([e for e in AgentEnding if e is not AgentEnding.LLM_ERROR]),
 )
-def test_an_agents_ending_is_the_infrastructures_only_by_the_gateway_or_a_loss(result, ending):
+def test_agents_ending_is_the_infrastructures_only_by_the_gateway_or_a_loss(result, ending):
     failure = classify(StageName.AGENT_RUN, Evidence(agent=ending, command=result))
     assert failure is None or failure.fault is Fault.AGENT
 
@@ -473,7 +473,7 @@ def test_each_outcome_has_its_reason_and_is_the_agents(exit_code, outcome, code,
     assert failure.stage == "final_test"
 
 
-def test_a_content_pytest_has_no_failure():
+def test_content_pytest_has_no_failure():
     assert report_failure(command(0), report(case(A))) is None
 
 
@@ -481,7 +481,7 @@ def test_a_content_pytest_has_no_failure():
 @pytest.mark.parametrize(
     "outcome", ["collection_error", "passed", "failed", "interrupted", "usage", "no_tests"]
 )
-def test_a_failed_collector_is_an_internal_error_at_any_exit_code(exit_code, outcome):
+def test_failed_collector_is_an_internal_error_at_any_exit_code(exit_code, outcome):
     seen = report(case(A), outcome=outcome, collection_errors=("tests/test_x.py", "tests/y.py"))
     failure = report_failure(command(exit_code), seen)
     assert failure.reason is FailureReason.INTERNAL_ERROR
@@ -490,7 +490,7 @@ def test_a_failed_collector_is_an_internal_error_at_any_exit_code(exit_code, out
     )
 
 
-def test_a_failed_collector_is_told_with_the_line_that_is_to_blame():
+def test_failed_collector_is_reported_with_its_line():
     fact = CollectionFact(
         file="tests/test_x.py", error="SyntaxError", path="model.py", line=42, message="bad input"
     )
@@ -502,13 +502,13 @@ def test_a_failed_collector_is_told_with_the_line_that_is_to_blame():
     )
 
 
-def test_a_collector_without_a_name_is_still_one():
+def test_collector_without_a_name_is_recognized():
     failure = report_failure(command(2), report(outcome="collection_error"))
     assert failure.detail == "Tests could not be collected: an error in an unnamed file"
 
 
 @pytest.mark.parametrize(("outcome", "code"), [("timeout", "TIMEOUT"), ("crash", "UNKNOWN")])
-def test_a_run_that_was_cut_short_is_not_put_down_to_a_collector(outcome, code):
+def test_interrupted_run_does_not_blame_a_collector(outcome, code):
     seen = report(outcome=outcome, collection_errors=("tests/test_x.py",), complete=False)
     assert report_failure(command(139), seen).reason is FailureReason(code)
 
@@ -557,7 +557,7 @@ def test_exit_code_alone_is_no_failure_of_whole_report(code):
         ("one\ntwo\n", "", " (two)"),
     ],
 )
-def test_error_line_is_where_pytest_says_why_it_ended(stdout, stderr, expected):
+def test_error_line_names_the_cause_of_pytests_end(stdout, stderr, expected):
     assert error_line(command(4, stdout=stdout, stderr=stderr)) == expected
 
 
@@ -570,5 +570,5 @@ def test_error_line_is_where_pytest_says_why_it_ended(stdout, stderr, expected):
         ("x" * 500, "", f" ({'x' * 200})"),
     ],
 )
-def test_the_last_line_is_what_was_said_last_and_stderr_goes_first(stderr, stdout, expected):
+def test_last_line_prefers_stderr(stderr, stdout, expected):
     assert last_line(command(1, stderr=stderr, stdout=stdout)) == expected

@@ -28,7 +28,7 @@ def test_holm_s_correction_is_that_of_a_published_example():
 
 
 @given(st.lists(st.floats(0, 1), max_size=8))
-def test_each_is_multiplied_by_how_many_are_as_large_and_none_overtakes(p_values):
+def test_each_p_value_is_adjusted_monotonically(p_values):
     # Holm 1979, "A simple sequentially rejective multiple test procedure".
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     expected, least = [0.0] * len(p_values), 0.0
@@ -48,7 +48,7 @@ graphs = st.integers(0, 7).flatmap(
 
 
 @given(graphs)
-def test_two_share_a_letter_exactly_where_they_are_not_separated(graph):
+def test_groups_share_a_letter_exactly_where_not_separated(graph):
     size, separated = graph
     told = compact_letters(size, separated)
     assert len(told) == size
@@ -64,7 +64,7 @@ def test_letters_begin_with_the_best():
     assert compact_letters(2, [(0, 1)]) == ("a", "b")
 
 
-def test_more_groups_than_letters_are_told_apart_by_spaces():
+def test_groups_beyond_the_letters_are_separated_by_spaces():
     told = compact_letters(30, combinations(range(30), 2))
     assert len(set(told)) == 30
     assert (told[0], told[26]) == ("a", "aa")

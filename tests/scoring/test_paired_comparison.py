@@ -63,7 +63,7 @@ def test_swapping_at_each_task_gives_fisher_s_p_value_of_darwin_s_maize():
 
 @settings(deadline=None, max_examples=30)
 @given(st.lists(pairs_of, min_size=1, max_size=8))
-def test_the_permutation_test_goes_through_every_swap(pairs):
+def test_permutation_test_goes_through_every_swap(pairs):
     differences = [pair.difference for pair in pairs]
     sums = [
         abs(sum(sign * each for sign, each in zip(signs, differences, strict=True)))
@@ -93,7 +93,7 @@ def mixed(tasks):
 
 
 @pytest.mark.parametrize("tasks", [200, 1500])
-def test_the_interval_of_many_tasks_is_near_that_of_the_normal_distribution(tasks):
+def test_interval_of_many_tasks_is_near_that_of_the_normal_distribution(tasks):
     pairs = mixed(tasks)
     differences = [float(pair.difference) for pair in pairs.elements()]
     expected = ttest_1samp(differences, 0).confidence_interval()
@@ -102,7 +102,7 @@ def test_the_interval_of_many_tasks_is_near_that_of_the_normal_distribution(task
     assert np.allclose(told.interval, expected, atol=0.01)
 
 
-def test_the_interval_of_one_flip_allows_for_flips_that_were_not_seen():
+def test_interval_of_one_flip_allows_for_flips_that_were_not_seen():
     told = paired_difference(flips(both=3, gained=1))
     assert told.difference == 0.25
     assert told.interval.low < -0.5
@@ -120,7 +120,7 @@ PAIRS = st.lists(st.builds(TaskPair, single, single), min_size=1, max_size=40) |
 @example([TaskPair(NO, YES)] * 6, 0.05)
 @example([TaskPair(NO, YES)] * 6, 2 / 2**6)  # p is alpha itself
 @example([TaskPair(TaskScore(0, 3), TaskScore(1, 3))] * 6, 0.05)
-def test_the_interval_excludes_zero_exactly_if_p_is_below_alpha(pairs, alpha):
+def test_interval_excludes_zero_exactly_if_p_is_below_alpha(pairs, alpha):
     told = paired_difference(Counter(pairs), alpha=alpha)
     low, high = told.interval
     assert (not low <= 0 <= high) == (told.p_value < alpha) == told.is_significant
@@ -128,7 +128,7 @@ def test_the_interval_excludes_zero_exactly_if_p_is_below_alpha(pairs, alpha):
         assert (low > 0) == (told.difference > 0)
 
 
-def test_the_interval_holds_the_true_difference_as_often_as_it_says():
+def test_interval_holds_the_true_difference_as_often_as_it_says():
     # Exactly, over every outcome of twelve tasks: how likely it is, and whether it is held.
     tasks = 12
     outcomes = [(up, down) for up in range(tasks + 1) for down in range(tasks + 1 - up)]
@@ -148,7 +148,7 @@ def test_the_interval_holds_the_true_difference_as_often_as_it_says():
         assert held >= 0.95, (gained, lost)
 
 
-def test_the_same_runs_give_the_same_numbers_in_any_order():
+def test_same_runs_give_the_same_numbers_in_any_order():
     pairs = mixed(50)
     turned = Counter(dict(reversed(pairs.items())))
     assert paired_difference(pairs) == paired_difference(turned)
@@ -156,7 +156,7 @@ def test_the_same_runs_give_the_same_numbers_in_any_order():
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.builds(TaskPair, single, single) | pairs_of, min_size=1, max_size=9))
-def test_no_data_give_a_number_that_is_none_or_an_interval_without_width(pairs):
+def test_results_are_numbers_and_intervals_have_width(pairs):
     told = paired_difference(Counter(pairs))
     low, high = told.interval
     assert -1 <= low < high <= 1
@@ -178,14 +178,14 @@ def test_to_compare_the_other_way_round_turns_the_sign_and_nothing_else(pairs):
     assert math.isclose(there.p_value, back.p_value, rel_tol=1e-6)
 
 
-def test_where_nothing_flips_as_many_may_as_wilson_leaves_unseen():
+def test_unflipped_tasks_get_the_wilson_bound():
     told = paired_difference(flips(both=7, neither=3))
     unseen = wilson_interval(0, 10).high
     assert (told.difference, told.p_value) == (0.0, 1.0)
     assert np.allclose(told.interval, (-unseen, unseen))
 
 
-def test_where_every_task_flips_the_interval_ends_at_one():
+def test_interval_ends_at_one_where_every_task_flips():
     told = paired_difference(flips(gained=10))
     assert told.interval.high == 1.0
     exact, often = binomtest(10, 10).proportion_ci(), wilson_interval(10, 10)
@@ -219,7 +219,7 @@ def power_by_enumeration(difference, tasks, flipped):
 @pytest.mark.parametrize(
     ("difference", "tasks", "flipped"), [(0.6, 10, 0.7), (0.1, 12, 0.4), (0.9, 8, 0.95)]
 )
-def test_the_power_of_mcnemar_s_test_is_that_of_every_outcome(difference, tasks, flipped):
+def test_power_of_mcnemar_s_test_is_that_of_every_outcome(difference, tasks, flipped):
     told = mcnemar_power(difference, tasks=tasks, flipped=flipped)
     expected = power_by_enumeration(difference, tasks, flipped)
     assert math.isclose(told, expected, rel_tol=1e-6)
@@ -236,7 +236,7 @@ def test_five_tasks_can_show_nothing(has_single_attempts):
     assert detectable_difference(differences, has_single_attempts=has_single_attempts) is None
 
 
-def test_what_is_detectable_has_the_power_that_was_asked_for():
+def test_detectable_difference_has_the_requested_power():
     differences = np.array([1.0] * 8 + [-1.0] * 4 + [0.0] * 48)
     told = detectable_difference(differences, has_single_attempts=True)
     share = max(told, 12 / 60)
@@ -263,7 +263,7 @@ def test_several_attempts_need_as_many_tasks_as_published():
     assert effect(34) < 0.5 < effect(33)
 
 
-def test_a_scatter_too_wide_for_any_difference_is_said_to_be_none():
+def test_scatter_too_wide_for_any_difference_detects_none():
     wild = np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
     assert detectable_difference(wild, has_single_attempts=False) is None
 

@@ -84,7 +84,7 @@ def test_impossible_counts_are_refused(successes, total):
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, -0.5, 95.0, math.nan])
-def test_an_impossible_confidence_is_refused(confidence):
+def test_impossible_confidence_is_refused(confidence):
     with pytest.raises(ValueError, match="between 0 and 1"):
         wilson_interval(1, 2, confidence=confidence)
 
@@ -106,7 +106,7 @@ def robust_variance(tasks):
 
 
 @given(st.lists(scores, min_size=2, max_size=12))
-def test_the_variance_is_that_of_a_cluster_robust_regression(tasks):
+def test_variance_is_that_of_a_cluster_robust_regression(tasks):
     resolved, attempts = (sum(column) for column in zip(*tasks, strict=True))
     assume(0 < resolved < attempts)
     rate, variance = resolved / attempts, robust_variance(tasks)
@@ -139,7 +139,7 @@ def test_no_interval_is_without_width_or_narrower_than_that_of_as_many_independe
 
 
 @pytest.mark.parametrize("resolved", [0, 5])
-def test_where_none_or_all_are_resolved_each_task_counts_once(resolved):
+def test_tasks_count_once_where_none_or_all_attempts_are_resolved(resolved):
     told = clustered_interval(Counter({TaskScore(resolved, 5): 8}))
     assert told == wilson_interval(8 if resolved else 0, 8)
 
@@ -155,7 +155,7 @@ def test_tasks_with_one_attempt_each_have_wilson_s_interval_but_for_the_factor_o
     assert math.isclose(effective_attempts({TaskScore(1, 1): 3, TaskScore(0, 1): 7}), 9)
 
 
-def test_it_holds_the_true_rate_about_as_often_as_it_says_and_wilson_s_alone_does_not():
+def test_interval_has_its_coverage_unlike_wilsons_alone():
     # docs/results.md quotes these: tasks whose rates are drawn from Beta(0.3, 0.3), four attempts.
     random, runs, tasks = np.random.default_rng(1), 1000, 20
     held = plain = 0
@@ -169,7 +169,7 @@ def test_it_holds_the_true_rate_about_as_often_as_it_says_and_wilson_s_alone_doe
     assert plain / runs < 0.8
 
 
-def test_without_attempts_nothing_is_known():
+def test_no_attempts_give_no_estimate():
     assert clustered_interval({}) == Interval(0.0, 1.0)
 
 
@@ -195,7 +195,7 @@ def tail_by_enumeration(differences, tilt):
 @settings(deadline=None, max_examples=60)
 @given(st.lists(sizes, min_size=1, max_size=9))
 @example([Fraction(1, 3)] * 3 + [Fraction(-1, 3), Fraction(-2, 3)])
-def test_the_p_value_is_that_of_every_swap(differences):
+def test_p_value_is_that_of_every_swap(differences):
     moved = [each for each in differences if each]
     sums = [
         abs(sum(sign * each for sign, each in zip(signs, moved, strict=True)))
@@ -207,7 +207,7 @@ def test_the_p_value_is_that_of_every_swap(differences):
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(sizes, min_size=1, max_size=40), alphas)
-def test_the_interval_has_zero_outside_exactly_if_the_test_rejects_it(differences, alpha):
+def test_interval_has_zero_outside_exactly_if_the_test_rejects_it(differences, alpha):
     tested = swap_test(Counter(differences))
     low, high = tested.inverted(alpha)
     assert -1 <= low <= high <= 1
@@ -217,7 +217,7 @@ def test_the_interval_has_zero_outside_exactly_if_the_test_rejects_it(difference
 @settings(deadline=None, max_examples=30)
 @given(st.lists(sizes, min_size=2, max_size=8), st.sampled_from([0.05, 0.2]))
 @example([Fraction(1), Fraction(1, 4), Fraction(1, 4), Fraction(-1, 4)], 0.2)
-def test_an_end_is_the_first_tilt_that_the_test_rejects(differences, alpha):
+def test_end_is_the_first_tilt_that_the_test_rejects(differences, alpha):
     moved = [each for each in differences if each]
     if len({abs(each) for each in moved}) < 2:
         return
@@ -238,7 +238,7 @@ def test_an_end_is_the_first_tilt_that_the_test_rejects(differences, alpha):
     assert math.isclose(tail_by_enumeration(moved, near), alpha / 2, rel_tol=1e-4)
 
 
-def test_of_equal_differences_the_interval_is_clopper_s_and_pearson_s():
+def test_equal_differences_give_the_clopper_pearson_interval():
     # As Fay 2010 has it, "Two-sided exact tests and matching confidence intervals for discrete
     # data", The R Journal 2/1: of 9 and 2 flips p is 0.06543, and the interval holds zero.
     low, high = swap_test({Fraction(1): 9, Fraction(-1): 2, Fraction(0): 33}).inverted(0.05)
@@ -248,12 +248,12 @@ def test_of_equal_differences_the_interval_is_clopper_s_and_pearson_s():
     assert low < 0 < high
 
 
-def test_where_nothing_differs_nothing_is_known_of_the_favoured_run():
+def test_equal_runs_favor_neither():
     tested = swap_test({Fraction(0): 12})
     assert (tested.p_value, tuple(tested.inverted(0.05))) == (1.0, (-1.0, 1.0))
 
 
-def test_the_normal_approximation_continues_the_exact_test():
+def test_normal_approximation_continues_the_exact_test():
     exact = swap_test({Fraction(1, 4): 1000, Fraction(-1, 4): 980, Fraction(1, 2): 20})
     normal = swap_test({Fraction(1, 4): 1001, Fraction(-1, 4): 980, Fraction(1, 2): 20})
     assert (exact.is_exact, normal.is_exact) == (True, False)
@@ -275,7 +275,7 @@ def test_sizes_with_many_denominators_are_rounded_and_the_interval_still_inverts
         assert (not low <= 0 <= high) == (tested.p_value < alpha)
 
 
-def test_a_share_is_of_the_task_s_own_attempts():
+def test_share_is_of_the_task_s_own_attempts():
     assert TaskScore(3, 4).share == 0.75
     assert TaskScore(0, 1).share == 0.0
 
@@ -311,7 +311,7 @@ def test_pass_at_k_is_the_estimator_of_chen_et_al_2021(n, c, k):
     assert math.isclose(told.all_of_k, hypergeom.pmf(k, n, c, k), rel_tol=1e-6, abs_tol=1e-12)
 
 
-def test_a_task_weighs_the_same_however_often_it_was_tried():
+def test_task_weighs_the_same_however_often_it_was_tried():
     (told,) = pass_rates({TaskScore(1, 1): 1, TaskScore(0, 9): 1})
     assert told == (1, 0.5, 0.5)
 
@@ -331,6 +331,6 @@ def test_very_many_attempts_give_a_number():
 
 
 @pytest.mark.parametrize("k", [0, 4])
-def test_a_k_that_some_task_was_not_tried_so_often_is_refused(k):
+def test_k_above_the_attempts_of_a_task_is_refused(k):
     with pytest.raises(ValueError, match=f"from 1 to 3, .* found {k}"):
         pass_rates_at({TaskScore(1, 3): 1, TaskScore(1, 5): 1}, k)

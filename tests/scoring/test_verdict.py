@@ -125,14 +125,14 @@ def test_nothing_collected_is_no_tests_collected(exit_code, outcome, listed):
     assert primary(verdict) == ("NO_TESTS_COLLECTED", "agent")
 
 
-def test_a_skipped_test_to_fix_is_tests_failed():
+def test_skipped_test_to_fix_is_tests_failed():
     verdict = judge(expecting(), attempt(ran(case(A, "skipped"), case(B))))
     assert primary(verdict) == ("TESTS_FAILED", "agent")
     assert verdict.detail == f"{A} not passed"
     assert verdict.counts.still_failing == 1
 
 
-def test_a_final_test_without_any_evidence_is_not_resolved():
+def test_final_test_without_any_evidence_is_not_resolved():
     verdict = judge(expecting(), attempt(Evidence()))
     assert primary(verdict) == ("TESTS_FAILED", "agent")
     assert verdict.detail == "no whole report of the final test"
@@ -160,7 +160,7 @@ def test_interrupt_by_the_user_is_not_the_agents_fault():
     assert primary(judge(expecting(), stages)) == ("INTERRUPTED", "agent")
 
 
-def test_a_pytest_that_never_started_is_the_tasks_fault_only_if_the_baseline_had_none():
+def test_pytest_that_never_started_is_the_tasks_fault_only_if_the_baseline_had_none():
     no_pytest = ran(exit_code=1, outcome="spawn")
     assert primary(judge(expecting(), attempt(no_pytest))) == ("INTERNAL_ERROR", "agent")
     broken = judge(expecting(), attempt(no_pytest, no_pytest))
@@ -272,7 +272,7 @@ def test_baseline_without_a_report_has_a_warning():
     assert baseline_warnings(expecting([], []), Evidence(command=command(1))) == ()
 
 
-def test_the_verdict_shows_each_listed_test_once_from_baseline_to_final():
+def test_verdict_shows_each_listed_test_once_from_baseline_to_final():
     expected = expecting([A, A], [A, B, B])
     verdict = judge(expected, attempt(ran(case(A), case(B, "failed"), case(C))))
     shown = [(t.node_id, t.listed, t.baseline, t.final) for t in verdict.tests]
@@ -337,7 +337,7 @@ NEW = CollectionFact(file="tests/test_it.py", error="SyntaxError", path="model.p
         ([NEW], [NEW], Fault.AGENT, "SyntaxError in model.py, line 42"),  # perhaps the very bug
     ],
 )  # fmt: skip
-def test_a_collection_error_is_the_tasks_only_where_the_baseline_has_it_beside_the_tests_to_fix(
+def test_collection_error_is_the_tasks_only_where_the_baseline_has_it_beside_the_tests_to_fix(
     before, after, fault, detail
 ):
     baseline = uncollected(*before) if before else ran(case(A, "failed"), case(B))
@@ -497,7 +497,7 @@ NOT_PASSED = [outcome for outcome in CaseOutcome if outcome is not CaseOutcome.P
 
 @given(expectations, attempts())
 @settings(max_examples=150)
-def test_a_verdict_is_consistent_in_itself(expected, stages):
+def test_verdict_is_consistent_in_itself(expected, stages):
     verdict = judge(expected, stages)
     assert verdict.resolved == (verdict.failure_reason is None) == (verdict.fault is None)
     assert not (verdict.resolved and verdict.quarantined)
@@ -507,7 +507,7 @@ def test_a_verdict_is_consistent_in_itself(expected, stages):
 
 @given(expectations, attempts())
 @settings(max_examples=150)
-def test_the_primary_reason_is_that_of_lowest_precedence(expected, stages):
+def test_primary_reason_is_that_of_lowest_precedence(expected, stages):
     verdict = judge(expected, stages)
     reasons = [failure.reason for failure in verdict.failures if failure.terminal]
     assert verdict.failure_reason is FailureReason.resolve(reasons)
@@ -573,7 +573,7 @@ def test_one_more_failure_never_raises_the_primary_number(expected, stages, name
 
 
 @given(expectations, attempts())
-def test_an_attempt_judged_again_from_its_json_gives_the_same_verdict(expected, stages):
+def test_attempt_judged_again_from_its_json_gives_the_same_verdict(expected, stages):
     verdict = judge(expected, stages)
     read = [StageResult.model_validate_json(result.model_dump_json()) for result in stages]
     again = judge(type(expected).model_validate_json(expected.model_dump_json()), read)
@@ -595,5 +595,5 @@ def test_only_a_lost_sandbox_in_a_final_test_is_infrastructure(final):
 
 
 @given(evidences)
-def test_an_attempt_whose_final_test_is_empty_is_never_resolved(agent):
+def test_attempt_whose_final_test_is_empty_is_never_resolved(agent):
     assert not judge(expecting(), attempt(Evidence(), agent_run=agent)).resolved

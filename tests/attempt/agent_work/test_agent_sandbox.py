@@ -26,7 +26,7 @@ def command(script: str, seconds: float = 60, **more) -> Command:
     return Command(argv=("sh", "-c", script), timeout=timedelta(seconds=seconds), **more)
 
 
-def test_a_command_ends_with_the_budget(inner, desk):
+def test_command_ends_with_the_budget(inner, desk):
     result = wrapped(inner, desk, 0.3).run(command("sleep 1000"))
     assert result.ending is Ending.TIMED_OUT
     assert result.timeout is not None

@@ -96,7 +96,7 @@ def test_regression_in_another_file_is_detected(attempt_by, tmp_path, has_soluti
         assert [finding.rule for finding in evidence.findings] == ["sealed-value-differed"]
 
 
-def test_the_record_names_a_file_of_regression_tests_without_a_control(attempt_by, tmp_path):
+def test_record_names_a_file_of_regression_tests_without_a_control(attempt_by, tmp_path):
     name = "tests/test_more.py"
     more = "import basket\n\ndef test_it_runs():\n    basket.total([])\n"
     task = small_task(tmp_path / "uncontrolled", hidden_data={name: more})
@@ -162,7 +162,7 @@ class TestOwn(Cases):
 
 
 @pytest.mark.parametrize("source", [FIXED, WRONG], ids=["right", "wrong"])
-def test_a_test_of_a_class_in_another_file_is_sealed_there(attempt_by, tmp_path, desk, source):
+def test_test_of_a_class_in_another_file_is_sealed_there(attempt_by, tmp_path, desk, source):
     listed = ("tests/test_hidden.py::TestOwn::test_many",)
     data = {"tests/base_cases.py": BASE}
     folder = tmp_path / "inherits"
@@ -374,7 +374,7 @@ def test_property_unknown_to_the_reference_is_not_read(attempt_by, tmp_path):
 
 
 @pytest.mark.soak
-def test_a_run_beyond_the_limit_gets_more_time_if_the_reference_takes_nearly_as_long(
+def test_run_beyond_the_limit_gets_more_time_if_the_reference_takes_nearly_as_long(
     attempt_by, tmp_path
 ):
     slow = f"import time\n{FIXED.replace('return sum', 'time.sleep(1.1); return sum')}"

@@ -104,7 +104,7 @@ def test_change_is_found_after_git_commands(attempt_by, mess):
     assert refused == ({"pipe", "everything"} if "pipe" in mess else set())
 
 
-def test_an_agent_sees_the_problem_one_commit_and_no_hidden_test(attempt_by):
+def test_agent_sees_the_problem_one_commit_and_no_hidden_test(attempt_by):
     seen = []
 
     def solve(given):

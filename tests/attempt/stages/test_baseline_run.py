@@ -11,9 +11,7 @@ def baseline(provider, desk, task):
         return go(context, "baseline_run")
 
 
-def test_the_hidden_tests_fail_on_the_buggy_code_and_the_visible_ones_pass(
-    provider, desk, tmp_path
-):
+def test_hidden_tests_fail_on_the_buggy_code_and_the_visible_ones_pass(provider, desk, tmp_path):
     evidence = baseline(provider, desk, small_task(tmp_path / "small"))
     assert evidence.report is not None
     outcomes = {case.node_id: case.outcome for case in evidence.report.cases}

@@ -74,7 +74,7 @@ def test_left_out_attempts_are_counted_on_stderr(export, tmp_path):
     ]
 
 
-def test_the_same_run_twice_counts_once(export, tmp_path):
+def test_same_run_twice_counts_once(export, tmp_path):
     said = export("--verdict", "resolved", names=("mixed", "mixed"))
     assert "is reported once" in said.stderr
     assert tasks(tmp_path) == ["one"]

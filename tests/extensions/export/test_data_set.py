@@ -88,7 +88,7 @@ def test_chat_has_the_messages_of_the_agent(exported, runs, load):
     assert (row["reward"], row["reason"], row["kind"]) == (1.0, None, "conversation")
 
 
-def test_an_attempt_without_a_conversation_is_the_instruction_and_the_patch(exported, runs):
+def test_attempt_without_a_conversation_is_the_instruction_and_the_patch(exported, runs):
     exported(ExportFormat.SFT, runs["fixes"], runs["misses"])
     (row,) = exported.lines()
     assert (row["kind"], row["tools"], row["model"]) == ("patch", None, None)
@@ -111,7 +111,7 @@ def test_given_solutions_are_left_out(exported, runs, format_name):
     assert [test for test in LISTED if test.partition("::")[2] in text] == []
 
 
-def test_a_change_that_equals_the_solution_is_kept_if_the_agent_wrote_it(exported, runs):
+def test_change_that_equals_the_solution_is_kept_if_the_agent_wrote_it(exported, runs):
     exported(ExportFormat.SFT, runs["scripted"])
     (row,) = (r for r in exported.lines() if r["attempt"] == NUMBERS["same as the solution"])
     added = [line for line in SOLUTION.splitlines() if line.startswith("+  ")]
@@ -119,7 +119,7 @@ def test_a_change_that_equals_the_solution_is_kept_if_the_agent_wrote_it(exporte
     assert all(line[1:] in str(row["messages"][-2]["content"]) for line in added)
 
 
-def test_the_oracle_is_never_exported(exported, runs):
+def test_oracle_is_never_exported(exported, runs):
     edit_record(runs["fixes"], lambda record: record.update(agent="oracle"))
     exported(ExportFormat.PARQUET, *runs.values(), unchecked=True)
     assert exported.counts.left_out["the agent is the oracle, which applies the solution"] == 1
@@ -145,7 +145,7 @@ def test_without_a_verdict_there_is_no_reward(exported, runs, load):
     assert all(row["reward"] == 1.0 for row in rows if row["resolved"])
 
 
-def test_a_table_has_patches_and_numbers_and_no_names_of_tests(exported, runs, load):
+def test_table_has_patches_and_numbers_and_no_names_of_tests(exported, runs, load):
     folder = exported(ExportFormat.PARQUET, *runs.values())
     row = next(row for row in load(folder) if row["run_id"] == "misses")
     assert (row["tests_to_fix"], row["tests_fixed"], row["tests_regressed"]) == (2, 1, 0)
@@ -156,7 +156,7 @@ def test_a_table_has_patches_and_numbers_and_no_names_of_tests(exported, runs, l
     assert json.loads(honest["messages"][2]["tool_calls"][0]["arguments"]) == {"path": "basket.py"}
 
 
-def test_the_names_of_tests_come_on_request(exported, runs, load):
+def test_names_of_tests_come_on_request(exported, runs, load):
     folder = exported(ExportFormat.PARQUET, runs["misses"], test_names=True)
     (row,) = load(folder)
     assert {test["node_id"] for test in row["tests"]} >= set(LISTED)
@@ -164,7 +164,7 @@ def test_the_names_of_tests_come_on_request(exported, runs, load):
     assert "name hidden tests" in (folder / "README.md").read_text()
 
 
-def test_a_trajectory_has_its_verdict(exported, runs):
+def test_trajectory_has_its_verdict(exported, runs):
     exported(ExportFormat.ATIF, *runs.values())
     found = [Trajectory.model_validate(line) for line in exported.lines()]
     extras = {one.extra["attempt"]: one.extra for one in found}
@@ -222,7 +222,7 @@ def edit_quarantined(folder):
     edit_record(folder, lambda record: record.update(change))
 
 
-def test_a_share_of_the_tests_is_a_reward_on_request(exported, runs):
+def test_share_of_the_tests_is_a_reward_on_request(exported, runs):
     exported(
         ExportFormat.SFT,
         runs["misses"],
@@ -249,7 +249,7 @@ def test_running_run_exports_its_ended_attempts(exported, runs):
     assert "it was not finished" in (exported.folder / "README.md").read_text()
 
 
-def test_an_honest_fix_of_a_shipped_task_is_kept(exported, catalogue, tmp_path):
+def test_honest_fix_of_a_shipped_task_is_kept(exported, catalogue, tmp_path):
     task = load_task(catalogue / "lru-expiry", mirrors=mirrors())
     edits = [Call("edit", given) for given in edits_of(task.answer_key.solution_patch.decode())]
     files = sorted({str(edit.arguments["path"]) for edit in edits})

@@ -75,7 +75,7 @@ def test_unusual_characters_are_kept(exported, run, load, format_name):
         assert any(ODD in json.dumps(text) or text == ODD for text in found)
 
 
-def test_a_line_of_the_file_is_a_row_for_every_reader(exported, run):
+def test_line_of_the_file_is_a_row_for_every_reader(exported, run):
     folder = exported(ExportFormat.SFT, run(talk(), talk()), unchecked=True)
     text = (folder / "data" / "train.jsonl").read_text("utf-8")
     assert len(text.splitlines()) == 2

@@ -75,7 +75,7 @@ def test_last_failure_is_raised():
     assert len(pauses) == 2
 
 
-def test_the_service_may_say_when_to_come_again():
+def test_service_may_say_when_to_come_again():
     result, pauses, _ = asked([failure(retry_after=0.5), failure(retry_after=0), ANSWER])
     assert (result, pauses) == (ANSWER, [0.5, 0])
 
@@ -103,7 +103,7 @@ def test_permanent_failure_is_not_retried(kind):
     assert (result.attempts, pauses) == (1, [])
 
 
-def test_the_service_may_say_not_to_come_again():
+def test_service_may_say_not_to_come_again():
     assert asked([failure(may_retry=False), ANSWER])[0].attempts == 1
 
 
@@ -119,14 +119,14 @@ def gave_up(kind=ModelErrorKind.CONNECTION, status=None, message="", tries=1):
     return NoAnswerError(ModelFailure(kind=kind, status=status, message=message), tries)
 
 
-def test_a_budget_without_a_price_is_told_without_an_amount():
+def test_budget_without_a_price_is_told_without_an_amount():
     door = Door(ModelTraffic(over_budget=True, usage=ModelUsage()))
     outcome = endings.unanswered(AttemptCounts(steps=4), budget_of(), door, gave_up())
     assert outcome.ending is AgentEnding.COST_LIMIT
     assert outcome.detail == "the budget of $2.00 was used up at step 4"
 
 
-def test_a_model_that_fails_when_the_time_is_over_is_a_time_limit():
+def test_model_that_fails_when_the_time_is_over_is_a_time_limit():
     budget = budget_of(seconds=0)
     outcome = endings.unanswered(AttemptCounts(steps=4), budget, Door(ModelTraffic()), gave_up())
     assert outcome.ending is AgentEnding.TIME_LIMIT
@@ -148,7 +148,7 @@ def test_foreign_message_is_one_short_line():
     assert failed.detail.endswith(": no \ufffdway (calls failed at 5 steps in a row)")
 
 
-def test_a_refusal_says_what_the_model_said():
+def test_refusal_says_what_the_model_said():
     outcome = endings.refused(AttemptCounts(steps=3), ModelAnswer(text="not\nthis"))
     assert outcome.detail == (
         "LLM error at step 3: refusal, HTTP 200, the model declined: not this"
@@ -177,7 +177,7 @@ def test_only_what_succeeded_is_a_change_or_a_run_of_tests():
     assert (tally.changes, tally.test_runs) == (2, 1)
 
 
-def test_a_name_that_is_no_tool_is_a_call_that_failed():
+def test_name_that_is_no_tool_is_a_call_that_failed():
     tally = AttemptCounts()
     tally.count(call("fly"), BAD)
     assert tally.tool_calls == 1

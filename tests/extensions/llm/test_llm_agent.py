@@ -109,7 +109,7 @@ def test_runs_of_tests_are_counted(attempt):
         assert (outcome.test_runs, outcome.tool_calls) == (1, 3)
 
 
-def test_an_answer_without_a_call_is_reminded_of_the_tools(attempt):
+def test_answer_without_a_call_is_reminded_of_the_tools(attempt):
     with attempt([FIX, Say("I think"), SUBMIT]) as (outcome, _, scripted):
         assert "called no tool" in last_words_of(scripted.asked[2])
     assert (outcome.ending, outcome.steps) == (AgentEnding.SUBMITTED, 3)
@@ -294,7 +294,7 @@ def test_refusal_is_an_llm_error(attempt):
 
 
 @pytest.mark.parametrize("model", ["gpt-5", "claude-sonnet-5"])
-def test_a_spent_budget_is_a_cost_limit(attempt, model):
+def test_spent_budget_is_a_cost_limit(attempt, model):
     dear = Call("read_file", {"path": "code.py"}, tokens=Tokens(200_000, 10_000))
     with attempt(for_ever(dear), model=model, spend=1.0) as (outcome, pauses, scripted):
         assert outcome.ending is AgentEnding.COST_LIMIT

@@ -75,7 +75,7 @@ def by_edits(task):
         ("csv-dialect-sniffer", "anthropic"),
     ],
 )
-def test_a_shipped_task_is_solved(attempt, walled_bench, catalogue, name, provider):
+def test_shipped_task_is_solved(attempt, walled_bench, catalogue, name, provider):
     script = by_edits(load_task(catalogue / name, mirrors=mirrors()))
     record = attempt(walled_bench, catalogue / name, script, provider=provider)
     assert record.resolved, record.detail
@@ -94,7 +94,7 @@ def test_a_shipped_task_is_solved(attempt, walled_bench, catalogue, name, provid
 
 @pytest.mark.docker
 @pytest.mark.soak  # in bubblewrap it is in the gate, and other agents of models are in containers
-def test_a_shipped_task_is_solved_in_a_container(attempt, walled_bench, docker, catalogue):
+def test_shipped_task_is_solved_in_a_container(attempt, walled_bench, docker, catalogue):
     task = catalogue / "lru-expiry"
     script = by_edits(load_task(task, mirrors=mirrors()))
     assert attempt(replace(walled_bench, provider=docker), task, script).resolved
@@ -152,12 +152,12 @@ def test_each_end_is_the_reason_that_it_stands_for(attempt, walled_bench, name):
     assert detail in record.detail
 
 
-def test_a_refusal_is_the_agents_fault(attempt, walled_bench):
+def test_refusal_is_the_agents_fault(attempt, walled_bench):
     refused = attempt.small(walled_bench, for_ever(Say("no", refused=True)))
     assert refused.fault is Fault.AGENT
 
 
-def test_an_outage_is_not_the_agents_fault(attempt, walled_bench):
+def test_outage_is_not_the_agents_fault(attempt, walled_bench):
     out = attempt.small(walled_bench, for_ever(Fail(401)))
     assert out.fault is Fault.INFRASTRUCTURE
 
@@ -170,7 +170,7 @@ def test_work_that_was_done_before_the_model_failed_is_judged_all_the_same(attem
     assert "basket.py" in (attempt.folder / "patch.diff").read_text()
 
 
-def test_a_recorded_attempt_can_be_replayed_without_a_model(attempt, walled_bench, tmp_path):
+def test_recorded_attempt_can_be_replayed_without_a_model(attempt, walled_bench, tmp_path):
     recording = tmp_path / "recording.jsonl"
     script = [LOOK, FIX, Call("run_tests", {}), SUBMIT]
     task = SmallTask().write(tmp_path / "task")

@@ -35,7 +35,7 @@ def test_all_lines_of_a_new_file_are_changed():
     assert touched_lines("", "x = 1\ny = 2\n").changed == {1, 2}
 
 
-def test_a_line_widens_to_its_innermost_function():
+def test_line_widens_to_its_innermost_function():
     source = (
         "class C:\n    def outer(self):\n        def inner():\n            return 1\n"
         "        return inner\nX = 1\n"
@@ -72,7 +72,7 @@ def long_fix(lines=FEW_MUTANTS):
     return "".join(f"x{n} = a < b\n" for n in range(lines))
 
 
-def test_a_fix_of_many_places_is_changed_in_its_own_lines():
+def test_fix_of_many_places_is_changed_in_its_own_lines():
     mutants = mutants_of(
         [fixed("def f(a):\n    return a + 1\n", f"{long_fix()}def f(a):\n    return a + 1\n")]
     )
@@ -81,7 +81,7 @@ def test_a_fix_of_many_places_is_changed_in_its_own_lines():
     assert {one.change.what for one in mutants.found} == {"< to <=", "< to >="}
 
 
-def test_a_small_fix_is_changed_in_the_functions_that_it_touches():
+def test_small_fix_is_changed_in_the_functions_that_it_touches():
     mutants = mutants_of([fixed(MADE_BEFORE, AFTER)])
     assert mutants.scope is MutationScope.FUNCTIONS
     whats = [one.change.what for one in mutants.found]
@@ -91,14 +91,14 @@ def test_a_small_fix_is_changed_in_the_functions_that_it_touches():
     assert all(one.content.decode() != AFTER for one in mutants.found)
 
 
-def test_a_mutant_says_where_it_is_and_how_the_lines_differ():
+def test_mutant_says_where_it_is_and_how_the_lines_differ():
     mutants = mutants_of([fixed(MADE_BEFORE, AFTER)])
     (change,) = [one.change for one in mutants.found if one.change.what == "- to +"]
     assert (change.path, change.line) == ("shop/prices.py", 9)
     assert (change.removed, change.added) == ("return result - rebate", "return result + rebate")
 
 
-def test_a_part_of_a_fix_in_two_places_is_undone_but_never_the_whole():
+def test_part_of_a_fix_in_two_places_is_undone_but_never_the_whole():
     two = MADE_BEFORE.replace("prices[1:]", "prices[0:]").replace("return a < b", "return a > b")
     halves = [
         one for one in mutants_of([fixed(MADE_BEFORE, two)]).found if "undone" in one.change.what
@@ -118,7 +118,7 @@ def test_what_compiles_to_the_same_is_counted_and_left_out():
     assert all("0 * 8" not in one.content.decode() for one in mutants.found)
 
 
-def test_the_mark_at_the_start_of_a_file_stays():
+def test_mark_at_the_start_of_a_file_stays():
     made = mutants_of([fixed(f"\ufeff{MADE_BEFORE}", f"\ufeff{AFTER}")]).found
     assert made
     assert all(one.content.startswith(b"\xef\xbb\xbf") for one in made)
@@ -128,14 +128,14 @@ def test_the_mark_at_the_start_of_a_file_stays():
     ("content", "said"),
     [(b"x = (", "m.py: line 1: "), (b"x = '\xff'", "m.py: expected UTF-8, found ")],
 )
-def test_a_file_that_cannot_be_read_is_named(content, said):
+def test_file_that_cannot_be_read_is_named(content, said):
     file = FixedFile(path=PurePosixPath("m.py"), before=b"", after=content)
     mutants = mutants_of([file, fixed(MADE_BEFORE, AFTER)])
     assert mutants.unread[0].startswith(said)
     assert mutants.found
 
 
-def test_a_fix_without_python_has_no_mutants():
+def test_fix_without_python_has_no_mutants():
     assert mutants_of([]).found == ()
 
 

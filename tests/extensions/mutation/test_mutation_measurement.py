@@ -146,7 +146,7 @@ def test_unimportable_mutant_counts_as_neither(tmp_path):
     assert strength.total == len(strength.mutants) - 1
 
 
-def test_a_sandbox_that_fails_once_is_tried_again(clean):
+def test_sandbox_that_fails_once_is_tried_again(clean):
     task, without_faults = clean
     provider = Faulty(local_provider(), {4, 6})  # after set-up: baseline, reference, mutants
     strength = measured(task, settings(provider))
@@ -165,7 +165,7 @@ def test_lost_mutant_is_not_killed(clean):
     assert all(one.detail == "the engine is away" for one in strength.mutants)
 
 
-def test_a_task_without_a_solution_is_named(tmp_path):
+def test_task_without_a_solution_is_named(tmp_path):
     task = small_task(tmp_path / "task")
     key = task.answer_key.model_copy(update={"solution_patch": b""})
     strength = measured(task.model_copy(update={"answer_key": key}))
@@ -173,7 +173,7 @@ def test_a_task_without_a_solution_is_named(tmp_path):
     assert strength.percent is None
 
 
-def test_a_solution_without_python_is_named(tmp_path):
+def test_solution_without_python_is_named(tmp_path):
     files = {**SmallTask().files, "prices.txt": "1\n"}
     task = small_task(tmp_path / "task", files=files)
     patch = patch_of("prices.txt", "1\n", "2\n").encode()
@@ -182,13 +182,13 @@ def test_a_solution_without_python_is_named(tmp_path):
     assert strength.why_not == "the reference solution has nothing to change in Python"
 
 
-def test_a_solution_that_does_not_pass_is_no_measure(tmp_path):
+def test_solution_that_does_not_pass_is_no_measure(tmp_path):
     wrong = with_solution(tmp_path / "task", BUGGY.replace("prices[1:]", "prices[2:]"))
     strength = measured(wrong)
     assert strength.why_not.startswith("the reference solution does not pass: tests/test_hidden.py")
 
 
-def test_a_task_that_cannot_be_prepared_is_named(tmp_path):
+def test_task_that_cannot_be_prepared_is_named(tmp_path):
     task = small_task(tmp_path / "task", setup='commands = ["false"]')
     assert measured(task).why_not.startswith("task cannot be prepared: ")
 
@@ -251,7 +251,7 @@ fi
 
 
 @pytest.mark.docker
-def test_a_script_judges_mutants_as_it_judges_attempts(tmp_path):
+def test_script_judges_mutants_as_it_judges_attempts(tmp_path):
     folder = SmallTask(hidden="").write(tmp_path)
     (folder / "task.toml").write_text(
         'schema_version = 1\ntitle = "x"\n[repo]\npath = "repo"\n[verifier]\ntimeout_s = 60\n'
@@ -369,7 +369,7 @@ def changed(tmp_path):
     return changed
 
 
-def test_the_files_of_a_fix_are_known_before_and_after(changed, tmp_path):
+def test_files_of_a_fix_are_known_before_and_after(changed, tmp_path):
     _, (file,) = changed(small_task(tmp_path / "task"))
     assert file.path == PurePosixPath("basket.py")
     assert (file.before.decode(), file.after.decode()) == (BUGGY, FIXED)
@@ -388,7 +388,7 @@ def test_only_changeable_python_is_mutated(changed, tmp_path):
     assert [file.path.name for file in files] == ["basket.py"]
 
 
-def test_a_patch_that_does_not_fit_is_refused(tmp_path):
+def test_patch_that_does_not_fit_is_refused(tmp_path):
     task = small_task(tmp_path / "task")
     with staged(task, local_provider(), Desk(tmp_path)) as context:
         prepare(context)  # as if that had been in the cache: it looks at the patch, too
@@ -399,7 +399,7 @@ def test_a_patch_that_does_not_fit_is_refused(tmp_path):
             reference_change(context.ready)
 
 
-def test_a_patch_is_needed_and_a_repository_that_it_fits(tmp_path):
+def test_patch_is_needed_and_a_repository_that_it_fits(tmp_path):
     task = small_task(tmp_path / "task")
     assert why_no_mutants(task) == ""
     without = task.model_copy(update={"answer_key": AnswerKey()})

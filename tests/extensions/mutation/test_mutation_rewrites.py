@@ -84,7 +84,7 @@ def test_each_kind_of_node_is_changed_in_the_usual_ways(text, expected):
         ast.parse(made)
 
 
-def test_an_operator_is_found_behind_brackets_comments_and_letters_beyond_ascii():
+def test_operator_is_found_behind_brackets_comments_and_letters_beyond_ascii():
     text = "x = ('ü' in é  # < is meant\n     and (é)\n     < b)"
     assert "x = ('ü' in é  # < is meant\n     and (é)\n     <= b)" in rewritten(text)
 

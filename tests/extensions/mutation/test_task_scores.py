@@ -61,7 +61,7 @@ def test_tests_weaker_than_asked_are_1(validate, weak):
     assert "; required: 99 %" in said.stderr
 
 
-def test_a_task_that_is_not_valid_has_no_strength_and_reaches_none(validate, tasks):
+def test_task_that_is_not_valid_has_no_strength_and_reaches_none(validate, tasks):
     said = validate(tasks, "--min-strength", "0", "--mutants", "1")
     assert said.code == 1, said.stderr
     assert "strength: 1 of 1 (100.0 %) mutants killed" in said.stdout
@@ -127,7 +127,7 @@ def test_what_was_not_measured_has_a_reason_and_no_figure():
     assert score_json(MutationScore(why_not="there is none"))["percent"] is None
 
 
-def test_a_row_has_the_counts_and_the_survivors():
+def test_row_has_the_counts_and_the_survivors():
     row = score_json(strength_of(killed=2, timed_out=1, survived=1, not_judged=1))
     assert (row["killed"], row["total"], row["timed_out"], row["not_judged"]) == (3, 4, 1, 1)
     assert [one["line"] for one in row["survivors"]] == [3]

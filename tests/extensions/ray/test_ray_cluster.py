@@ -239,7 +239,7 @@ def test_remote_attempts_are_in_the_live_status(on_cluster, workshop, task):
         assert shop.live_status.running() == ()
 
 
-def test_a_judge_scores_changes_on_the_cluster(lasting_node, tmp_path):
+def test_judge_scores_changes_on_the_cluster(lasting_node, tmp_path):
     assert lasting_node is not None
     task = small_task(tmp_path / "small")
     options = RunOptions(runs_dir=tmp_path / "runs", executor=ExecutorName.RAY, retries=0)

@@ -73,7 +73,7 @@ def with_model(errand):
     return made
 
 
-def test_a_node_s_attempts_ask_the_model_with_the_node_s_own_key(with_model, monkeypatch):
+def test_node_s_attempts_ask_the_model_with_the_node_s_own_key(with_model, monkeypatch):
     rates = {"source": "here", "date": "2026-11-01"}
     rates["models"] = {"scripted": {"input": 1, "output": 1}}
     prices = json.dumps({"lists": [rates]}).encode()
@@ -132,7 +132,7 @@ def test_unpacked_task_is_written_once(task, tmp_path):
     assert [path.name for path in (tmp_path / "tasks").iterdir()] == [task.digest]
 
 
-def test_a_bundle_a_dockerfile_and_a_compose_file_go_with_it(task, tmp_path):
+def test_bundle_a_dockerfile_and_a_compose_file_go_with_it(task, tmp_path):
     folder = tmp_path / "task"
     folder.mkdir()
     for name in ("Dockerfile", "compose.yaml", "repo.bundle"):

@@ -75,7 +75,7 @@ def schemas(session):
 
 
 @pytest.mark.parametrize("row", gate_and_soak(IN_THE_GATE, ROWS))
-def test_each_status_is_answered_as_the_contract_says(asked, row):
+def test_each_status_is_answered_by_the_contract(asked, row):
     answer, seconds = asked[row.name]
     told = answer.structured_content
     assert (told["status"], told["error_type"]) == (row.status, row.error_type), told["message"]
@@ -85,7 +85,7 @@ def test_each_status_is_answered_as_the_contract_says(asked, row):
 
 
 @pytest.mark.parametrize("row", gate_and_soak(IN_THE_GATE, ROWS))
-def test_each_answer_is_flat_has_every_field_and_fits_the_schema(answers, schemas, row):
+def test_answers_are_flat_and_fit_the_schema(answers, schemas, row):
     answer = answers[row.name]
     told = answer.structured_content
     assert set(told) == set(SymbolicTool(row.tool).answer.model_fields)
@@ -94,7 +94,7 @@ def test_each_answer_is_flat_has_every_field_and_fits_the_schema(answers, schema
     assert json.loads(answer.content[0].text) == told
 
 
-def test_what_was_found_really_happens(answers):
+def test_found_call_reproduces_in_plain_python(answers):
     for name in ("counterexample", "counterexample to an assertion", "found"):
         row = next(row for row in ROWS if row.name == name)
         told = answers[name].structured_content
@@ -107,7 +107,7 @@ def test_what_was_found_really_happens(answers):
             assert type(raised.value).__name__ in call["outcome"]
 
 
-def test_with_jsonrpc_an_error_goes_out_as_one_with_all_of_the_answer(tmp_path):
+def test_jsonrpc_error_holds_the_whole_answer(tmp_path):
     command = command_for(tmp_path, "--error-mode", "jsonrpc")
     with over_stdio(command) as session:
         error = session.call("symbolic_check", {"code": ABSOLUTE, "function_name": "a;b"})

@@ -34,14 +34,14 @@ def _was_judged(record: AttemptRecord) -> bool:
 
 
 @pytest.mark.parametrize("agent", gate_and_soak(in_the_gate(), AGENTS))
-def test_an_adaptive_agent_is_not_resolved(
+def test_adaptive_agent_is_not_resolved(
     walled_bench: Bench, tmp_path: Path, agent: AdaptiveAgent
 ) -> None:
     try_adaptive(walled_bench, agent, tmp_path)
 
 
 @pytest.mark.parametrize("agent", LIMITS, ids=lambda agent: agent.name)
-def test_a_known_limit_is_not_recorded_as_sealed(
+def test_known_limit_is_not_recorded_as_sealed(
     walled_bench: Bench, tmp_path: Path, agent: AdaptiveAgent
 ) -> None:
     record = walled_bench.command(agent.task.write(tmp_path / "small"), f"set -e; {agent.line}")
@@ -54,19 +54,19 @@ def test_a_known_limit_is_not_recorded_as_sealed(
 
 @pytest.mark.docker
 @pytest.mark.parametrize("agent", gate_and_soak(in_docker(), AGENTS))
-def test_an_adaptive_agent_is_not_resolved_in_docker(
+def test_adaptive_agent_is_not_resolved_in_docker(
     docker_bench: Bench, tmp_path: Path, agent: AdaptiveAgent
 ) -> None:
     try_adaptive(docker_bench, agent, tmp_path)
 
 
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
-def test_the_agent_fools_a_naive_harness(naive: NaiveHarness, agent: AdaptiveAgent) -> None:
+def test_agent_fools_a_naive_harness(naive: NaiveHarness, agent: AdaptiveAgent) -> None:
     try_naively(naive, agent)
 
 
 @pytest.mark.parametrize("family", Family)
-def test_the_first_agent_of_each_family_fools_a_naive_harness(
+def test_first_agent_of_each_family_fools_a_naive_harness(
     bubblewrap: BubblewrapProvider, family: Family
 ) -> None:
     """The soak tries all of them."""

@@ -39,7 +39,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_a_written_value_is_the_same(value: object):
+def test_written_value_is_the_same(value: object):
     text = write_disguised(value)
     assert text is not None
     assert (text[0], text[-1]) == ("(", ")")
@@ -58,7 +58,7 @@ def test_what_cannot_be_written_is_left_alone(value: object):
     assert write_disguised(value) is None
 
 
-def test_a_set_has_the_same_text_in_every_process():
+def test_set_has_the_same_text_in_every_process():
     assert write_disguised({"c", "a", "b"}) == "({'a', 'b', 'c'})"
 
 

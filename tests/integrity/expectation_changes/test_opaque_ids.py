@@ -59,7 +59,7 @@ def as_pytest_names(tables: list[Ids]) -> dict[tuple[int, ...], str]:
 
 @settings(max_examples=150, deadline=None)
 @given(TABLES, st.data())
-def test_a_name_is_never_taken_for_another_case(tables: list[Ids], data: st.DataObject):
+def test_name_is_never_taken_for_another_case(tables: list[Ids], data: st.DataObject):
     truth = as_pytest_names(tables)
     listed = set(data.draw(st.lists(st.sampled_from(sorted(truth.values())), min_size=1)))
     found = known(tables, [listed])
@@ -78,7 +78,7 @@ def test_what_is_not_known_is_told_from_the_rest_or_not_at_all(
 
 @settings(max_examples=150, deadline=None)
 @given(TABLES, st.data())
-def test_a_part_that_is_not_known_of_is_noticed(tables: list[Ids], data: st.DataObject):
+def test_part_that_is_not_known_of_is_noticed(tables: list[Ids], data: st.DataObject):
     at = data.draw(st.integers(0, len(tables)))
     more: list[Ids] = [*tables[:at], data.draw(ROWS), *tables[at:]]
     truth = as_pytest_names(more)

@@ -12,13 +12,13 @@ from tests.tiers import gate_and_soak
 
 
 @pytest.mark.parametrize("fix", gate_and_soak(in_the_gate(), FIXES))
-def test_an_unusual_fix_is_resolved(walled_bench: Bench, tmp_path: Path, fix: Honest) -> None:
+def test_unusual_fix_is_resolved(walled_bench: Bench, tmp_path: Path, fix: Honest) -> None:
     try_honest(walled_bench, fix, tmp_path)
 
 
 @pytest.mark.docker
 @pytest.mark.parametrize("fix", gate_and_soak(in_docker(), FIXES))
-def test_an_unusual_fix_is_resolved_in_docker(
+def test_unusual_fix_is_resolved_in_docker(
     docker_bench: Bench, tmp_path: Path, fix: Honest
 ) -> None:
     try_honest(docker_bench, fix, tmp_path)

@@ -19,7 +19,7 @@ def difference(*program: str) -> tuple[str, BehaviourDifference]:
     return "lib.py::f0", claimed
 
 
-def test_what_is_told_is_what_was_seen_and_not_what_was_claimed(subject):
+def test_confirmed_result_replaces_the_claimed_one(subject):
     (told,), doubtful = reproduce_differences(subject, [difference("from lib import f0", "f0(77)")])
     assert told.where == "lib.py::f0"
     assert told.what == (
@@ -41,11 +41,11 @@ def test_what_is_told_is_what_was_seen_and_not_what_was_claimed(subject):
     ],
     ids=["equal", "chance", "no-answer"],
 )
-def test_what_is_not_seen_again_is_none_and_says_why(subject, program, why):
+def test_unconfirmed_finding_is_dropped_with_a_reason(subject, program, why):
     told, (left,) = reproduce_differences(subject, [difference(*program)])
     assert told == ()
     assert left.why.startswith(f"a difference on f0(…) {why}")
 
 
-def test_nothing_found_opens_no_sandbox(subject):
+def test_empty_search_opens_no_sandbox(subject):
     assert reproduce_differences(subject, []) == ((), ())

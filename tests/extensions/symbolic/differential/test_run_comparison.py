@@ -28,7 +28,7 @@ def failed(tmp_path_factory):
     return make_run(tmp_path_factory.mktemp("failed"), files={"basket.py": BUGGY + "\n"}, **WEAK)
 
 
-def test_a_wrong_fix_is_a_warning_and_no_verdict(cli, wrong):
+def test_wrong_fix_is_a_warning(cli, wrong):
     said = cli("audit", wrong, "--wrong-fixes", "--seconds", 60, "--fail-on", "warning")
     assert said.code == 1
     assert "attempt small 1: resolved\n" in said.stdout
@@ -38,7 +38,7 @@ def test_a_wrong_fix_is_a_warning_and_no_verdict(cli, wrong):
 
 
 @pytest.mark.soak  # tests/cli/test_audit.py has findings as JSON, and the test above has this one
-def test_as_json_it_is_a_finding_like_the_others(cli, wrong):
+def test_wrong_fix_in_json_is_a_finding(cli, wrong):
     def told_in(seconds):
         said = cli("audit", wrong, "--wrong-fixes", "--seconds", int(seconds), "--json")
         assert said.code == 0
@@ -50,30 +50,30 @@ def test_as_json_it_is_a_finding_like_the_others(cli, wrong):
     assert ("warning", "basket.py::total") in {(one["severity"], one["where"]) for one in told}
 
 
-def test_a_run_that_resolved_nothing_has_nothing_to_compare(cli, failed):
+def test_run_without_resolved_attempts_compares_nothing(cli, failed):
     said = cli("audit", failed, "--wrong-fixes")
     assert said.code == 0
     assert "one: no attempt was resolved, so there is nothing to compare\n" in said.stderr
 
 
-def test_attempts_that_a_glob_leaves_out_are_not_compared(cli, wrong):
+def test_attempts_outside_the_glob_are_not_compared(cli, wrong):
     said = cli("audit", wrong, "--wrong-fixes", "--filter", "other*")
     assert "there is nothing to compare" in said.stderr
 
 
-def test_a_task_alone_has_no_attempts(cli, wrong):
+def test_task_folder_has_no_attempts_to_compare(cli, wrong):
     said = cli("audit", wrong.parent.parent / "small", "--wrong-fixes")
     assert said.code == 2
     assert said.stderr.endswith("expected a run, found none\n")
 
 
-def test_a_sandbox_that_is_not_there_is_one_line(program, wrong):
+def test_missing_sandbox_is_one_line(program, wrong):
     said = program("audit", wrong, "--wrong-fixes", "--sandbox", "docker")
     assert said.code == 69
     assert len(said.stderr.splitlines()) == 1
 
 
-def test_a_task_that_changed_since_is_not_compared(cli, wrong, tmp_path):
+def test_attempt_of_a_changed_task_is_not_compared(cli, wrong, tmp_path):
     shutil.copytree(wrong.parent.parent, tmp_path / "copy")
     run = tmp_path / "copy" / "runs" / "one"
     instruction = wrong.parent.parent / "small" / "instruction.md"
@@ -86,7 +86,7 @@ def test_a_task_that_changed_since_is_not_compared(cli, wrong, tmp_path):
     assert "the task has changed since; its fix may be different" in said.stdout
 
 
-def test_without_the_extra_it_says_what_to_install(wrong):
+def test_missing_extra_names_what_to_install(wrong):
     hidden = "import sys; sys.modules['crosshair'] = None"
     said = subprocess.run(
         [sys.executable, "-c", f"{hidden}; from agentbench.__main__ import program; program()",
