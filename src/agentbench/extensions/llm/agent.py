@@ -163,14 +163,12 @@ def opening_conversation(
         max_steps=str(budget.max_steps),
         minutes=f"{max(1, round(budget.timeout.total_seconds() / 60))}",
     )
-    return talk.Conversation(system=prompt("system", network=_network_line(problem)), task=task)
-
-
-def _network_line(problem: Problem) -> str:
     if isinstance(problem.network, bool):
-        return "There is a network." if problem.network else "There is no network."
-    hosts = ", ".join(problem.network)
-    return f"The network has only these hosts, by the proxy in the usual variables: {hosts}."
+        network = "There is a network." if problem.network else "There is no network."
+    else:
+        hosts = ", ".join(problem.network)
+        network = f"The network has only these hosts, by the proxy in the usual variables: {hosts}."
+    return talk.Conversation(system=prompt("system", network=network), task=task)
 
 
 def skills_prompt(problem: Problem, sandbox: Sandbox) -> str:

@@ -157,8 +157,14 @@ def _make_mutants(rewrites: Mapping[_ParsedFile, Iterable[Rewrite]]) -> tuple[li
     found: list[Mutant] = []
     equivalent = 0
     for read, file_rewrites in rewrites.items():
-        original = comparable_code(read.source.text)
-        for rewrite, text in _rewritten_texts(read.source, file_rewrites):
+        source = read.source.text
+        original = comparable_code(source)
+        known_texts = {source}
+        for rewrite in file_rewrites:
+            text = f"{source[: rewrite.span.start]}{rewrite.text}{source[rewrite.span.end :]}"
+            if text in known_texts:
+                continue
+            known_texts.add(text)
             try:
                 code = comparable_code(text)
             except python_syntax.UNPARSABLE:
@@ -183,19 +189,6 @@ def _rewrites_within(source: SourceText, lines: frozenset[int]) -> Iterator[Rewr
         for rewrite in rewrites_at(node, source):
             if source.line_of(rewrite.span.start) in lines:
                 yield rewrite
-
-
-# The whole text with each rewrite applied; equal texts once.
-def _rewritten_texts(
-    source: SourceText, rewrites: Iterable[Rewrite]
-) -> Iterator[tuple[Rewrite, str]]:
-    known_texts = {source.text}
-    for rewrite in rewrites:
-        before, after = source.text[: rewrite.span.start], source.text[rewrite.span.end :]
-        text = f"{before}{rewrite.text}{after}"
-        if text not in known_texts:
-            known_texts.add(text)
-            yield rewrite, text
 
 
 def _change(source: SourceText, rewrite: Rewrite, text: str) -> MutantChange:

@@ -21,7 +21,7 @@ from agentbench.attempt.stages.baseline_run import baseline_run
 from agentbench.attempt.verifier import run_verifier
 from agentbench.core.files import FileContent, owned_folder
 from agentbench.errors import AttemptError, InputError, RunCancelled, UnavailableError
-from agentbench.extensions.mutation.mutants import FixedFile, Mutant, Mutants, mutants_of
+from agentbench.extensions.mutation.mutants import FixedFile, Mutant, mutants_of
 from agentbench.integrity.extraction import WorkspaceChange
 from agentbench.integrity.protection import JudgedChange
 from agentbench.runs.components import select_sandbox
@@ -92,7 +92,11 @@ def _measure_task(
 def _score(context: PreparedContext, settings: MutationScoreSettings) -> MutationScore:
     reference = reference_change(context)
     mutants = mutants_of(fixed_files(reference, context.prepared))
-    judge = mutant_runner_for(context, reference) if mutants.found else _why_none(mutants)
+    if mutants.found:
+        judge = mutant_runner_for(context, reference)
+    else:
+        unread = f": {'; '.join(mutants.unread)}" if mutants.unread else ""
+        judge = f"the reference solution has nothing to change in Python{unread}"
     if isinstance(judge, str):
         return MutationScore(why_not=judge, sandbox=context.provider.name)
     drawn = mutants.drawn(settings.most, seed=settings.seed)
@@ -106,11 +110,6 @@ def _score(context: PreparedContext, settings: MutationScoreSettings) -> Mutatio
         sandbox=context.provider.name,
         mutants=tuple(_run_mutants(drawn, reference, judge, jobs=jobs, cancel=settings.cancel)),
     )
-
-
-def _why_none(mutants: Mutants) -> str:
-    unread = f": {'; '.join(mutants.unread)}" if mutants.unread else ""
-    return f"the reference solution has nothing to change in Python{unread}"
 
 
 def _run_mutants(
@@ -215,9 +214,6 @@ class MutantRunner:
             ran = run_change(self._context, change, limit=self._limit, stop=self._stops_early)
         except (AttemptError, UnavailableError) as error:
             return MutantRunResult(outcome=MutantOutcome.NOT_JUDGED, detail=str(error))
-        return self._of(ran)
-
-    def _of(self, ran: HiddenTestRun) -> MutantRunResult:
         lack = shortfall_of(self._expected, self._expectation, self._baseline, ran.evidence)
         ending = ran.evidence.command.ending if ran.evidence.command else Ending.LOST
         outcome, detail = MutantOutcome.BROKEN, lack or ""

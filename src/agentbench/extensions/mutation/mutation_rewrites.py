@@ -96,7 +96,9 @@ def rewrites_at(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:
     """All mutations of one node, without those of its children."""
     match node:
         case ast.Compare():
-            yield from _comparisons(node, source)
+            operands = [node.left, *node.comparators]
+            for left, op, right in zip(operands, node.ops, operands[1:], strict=False):
+                yield from _operators(source, (left, right), op)
         case ast.BoolOp():
             yield from _connectives(node, source)
         case ast.BinOp() | ast.AugAssign():
@@ -144,12 +146,6 @@ def _is_removable(node: ast.stmt) -> bool:
 def _conditions(test: ast.expr, source: SourceText) -> Iterator[Rewrite]:
     if isinstance(test, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.NamedExpr):
         yield _in_place(source, test, f"(not ({source.segment(test)}))", "condition negated")
-
-
-def _comparisons(node: ast.Compare, source: SourceText) -> Iterator[Rewrite]:
-    operands = [node.left, *node.comparators]
-    for left, op, right in zip(operands, node.ops, operands[1:], strict=False):
-        yield from _operators(source, (left, right), op)
 
 
 def _connectives(node: ast.BoolOp, source: SourceText) -> Iterator[Rewrite]:

@@ -129,7 +129,14 @@ def _fetch(versions: Mapping[str, str | None], python: PythonVersion, target: Pa
     command += ["--no-input", "--no-compile", "--only-binary=:all:", "--no-deps"]
     command += ["--python-version", _dotted(python), "--target", str(target)]
     command += (name if each is None else f"{name}=={each}" for name, each in versions.items())
-    pip_message = _refusal(command)
+    seconds = _FETCHED_WITHIN.total_seconds()
+    pip_message = ""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
+        if done.returncode != 0:
+            pip_message = (done.stderr.strip().splitlines() or ["nothing"])[-1][:_MAX_PIP_OUTPUT]
+    except subprocess.TimeoutExpired:
+        pip_message = f"nothing within {seconds:.0f} s"
     if pip_message:
         dotted = _dotted(python)
         raise UnavailableError(
@@ -137,16 +144,6 @@ def _fetch(versions: Mapping[str, str | None], python: PythonVersion, target: Pa
             f"{_titled(versions)} were to be fetched for {dotted}, and pip said: {pip_message}; "
             f"run agentbench on Python {dotted}, or where a package index answers"
         )
-
-
-def _refusal(command: list[str]) -> str:
-    seconds = _FETCHED_WITHIN.total_seconds()
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
-    except subprocess.TimeoutExpired:
-        return f"nothing within {seconds:.0f} s"
-    lines = done.stderr.strip().splitlines() or ["nothing"]
-    return "" if done.returncode == 0 else lines[-1][:_MAX_PIP_OUTPUT]
 
 
 # The required distributions and all their requirements, with our versions of them.
@@ -157,23 +154,22 @@ def _closure(python: PythonVersion) -> dict[str, str | None]:
     waiting = list(_DISTRIBUTIONS)
     while waiting:
         name = canonicalize_name(waiting.pop())
-        if name not in found:
-            found[name], requires = _installed(name)
-            needed = [r for r in requires if r.marker is None or r.marker.evaluate(environment)]
-            waiting += (requirement.name for requirement in needed)
+        if name in found:
+            continue
+        try:
+            ours = distribution(name)
+        except PackageNotFoundError:
+            if name in _DISTRIBUTIONS:
+                raise UnavailableError(
+                    f"expected {name}, found none: {install_command('symbolic')}"
+                ) from None
+            found[name] = None  # only another Python needs it
+            continue
+        found[name] = ours.version
+        requires = map(Requirement, ours.requires or [])
+        needed = [r for r in requires if r.marker is None or r.marker.evaluate(environment)]
+        waiting += (requirement.name for requirement in needed)
     return dict(sorted(found.items()))
-
-
-def _installed(name: str) -> tuple[str | None, list[Requirement]]:
-    try:
-        ours = distribution(name)
-    except PackageNotFoundError:
-        if name not in _DISTRIBUTIONS:
-            return None, []  # only another Python needs it
-        raise UnavailableError(
-            f"expected {name}, found none: {install_command('symbolic')}"
-        ) from None
-    return ours.version, list(map(Requirement, ours.requires or []))
 
 
 def _name(versions: Mapping[str, str | None], python: PythonVersion) -> str:

@@ -1,7 +1,8 @@
 """The search by tests: the task's tests with changed values observe what each tree does."""
 
+import contextlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import PurePosixPath
 from typing import Any, cast
@@ -61,9 +62,12 @@ def read_observations(text: str) -> Observations:
     """Read the plugin's file without malformed lines: an agent's code could write to it."""
     found: Observations = {}
     for line in text.splitlines():
-        step = _parse_observation(line)
-        if step is not None:
-            found.setdefault(step["test"], []).append(step)
+        try:
+            step = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(step, dict) and _is_well_formed(step):
+            found.setdefault(step["test"], []).append(cast("Observation", step))
     return found
 
 
@@ -129,16 +133,6 @@ def _is_other(step: Observation, other: Observation) -> bool:
     if other["at"] != step["at"] and other["kind"] == "returns":
         return False  # it took another path, whose observations cannot be compared
     return outcomes.differ(step, other, errors=outcomes.CONTRACT, inferred=True)
-
-
-def _parse_observation(line: str) -> Observation | None:
-    try:
-        step = json.loads(line)
-    except ValueError:
-        return None
-    if isinstance(step, dict) and _is_well_formed(step):
-        return cast("Observation", step)
-    return None
 
 
 def _is_well_formed(step: dict[str, Any]) -> bool:
@@ -319,15 +313,13 @@ def _changed_files(facts: TaskFacts) -> dict[PurePosixPath, variants.AmplifiedTe
     def most(name: str) -> int:
         return min(_MAX_PER_TEST, each * _DECIDING_WEIGHT if name in deciding else each)
 
-    amplified_tests = ((path, _amplified(source, most)) for path, source in sources)
-    return {path: one for path, one in amplified_tests if one is not None}
-
-
-def _amplified(source: str, most: Callable[[str], int]) -> variants.AmplifiedTests | None:
-    try:
-        return variants.amplify(source, seed=_SEED, most=most)
-    except UNPARSABLE:
-        return None
+    changed: dict[PurePosixPath, variants.AmplifiedTests] = {}
+    for path, source in sources:
+        with contextlib.suppress(*UNPARSABLE):
+            amplified = variants.amplify(source, seed=_SEED, most=most)
+            if amplified is not None:
+                changed[path] = amplified
+    return changed
 
 
 def _test_texts(facts: TaskFacts) -> Iterator[tuple[PurePosixPath, str]]:

@@ -19,7 +19,6 @@ from agentbench.extensions.symbolic.differential.tree_difference import (
     NotCompared,
     TreeDifference,
 )
-from agentbench.extensions.symbolic.differential.trees import SourceTree
 from agentbench.sandbox.interface import Sandbox
 from agentbench.scoring.evidence import Ending
 
@@ -98,7 +97,12 @@ def _compare(
         ) -> tuple[list[ComparisonResult], str]:
             question = analysis.ComparisonRequest(
                 pairs=tuple(
-                    _pair(subject, definition_id, workspaces, tests) for definition_id in some
+                    analysis.FunctionPair(
+                        left=import_location_of(subject, definition_id, workspaces[0]),
+                        right=import_location_of(subject, definition_id, workspaces[1]),
+                        observed=tests.calls_of(definition_id.name),
+                    )
+                    for definition_id in some
                 ),
                 seconds=weight * share,
                 examples=_EXAMPLES,
@@ -126,20 +130,6 @@ def _compare(
             return answers, why
         more, why = compare_some(far, 1)
         return [*answers, *more], why
-
-
-def _pair(
-    subject: search.ComparedAttempt,
-    definition_id: DefinitionId,
-    workspaces: tuple[PurePosixPath, PurePosixPath],
-    tests: search.TaskTests,
-) -> analysis.FunctionPair:
-    left, right = (
-        import_location_of(subject, definition_id, workspace) for workspace in workspaces
-    )
-    return analysis.FunctionPair(
-        left=left, right=right, observed=tests.calls_of(definition_id.name)
-    )
 
 
 def import_location_of(
@@ -186,7 +176,11 @@ def reproduce_differences(
         return (), ()
     programs = [difference.program for _, difference in found]
     trees = (subject.trees.base, subject.trees.reference, subject.trees.agents)
-    replayed = [_replayed(subject, tree, programs) for tree in trees]
+    replayed: list[list[ReplayResult]] = []
+    for tree in trees:
+        with subject.sandboxes.opened() as sandbox:
+            search.write_changes(sandbox, sandbox.workspace, tree)
+            replayed.append([_replay(subject, sandbox, program) for program in programs])
     confirmed: list[RuleHit] = []
     doubtful: list[NotCompared] = []
     for (where, difference), replays in zip(found, map(_Replays, *replayed), strict=True):
@@ -204,14 +198,6 @@ def reproduce_differences(
             )
             confirmed.append(warning(where, what))
     return tuple(confirmed), tuple(doubtful)
-
-
-def _replayed(
-    subject: search.ComparedAttempt, tree: SourceTree, programs: Sequence[tuple[str, ...]]
-) -> list[ReplayResult]:
-    with subject.sandboxes.opened() as sandbox:
-        search.write_changes(sandbox, sandbox.workspace, tree)
-        return [_replay(subject, sandbox, program) for program in programs]
 
 
 def _replay(

@@ -40,23 +40,20 @@ class Definition(Struct, frozen=True, kw_only=True):
 
 def definitions_of(source: bytes) -> Mapping[str, Definition] | None:
     """The definitions of a module by their qualified names; `None` if it is not Python."""
-    try:
-        tree = python_syntax.parse(source)
-        return dict(_definitions(tree.body))
-    except python_syntax.UNPARSABLE:
-        return None
-
-
-def _definitions(body: list[ast.stmt]) -> Iterator[tuple[str, Definition]]:
     parts: dict[str, list[ast.AST]] = defaultdict(list)
     kinds: dict[str, DefinitionKind] = {}
-    for name, kind, node in _named(body, ""):
-        parts[name].append(node)
-        kinds.setdefault(name, kind)
-    for name, nodes in parts.items():
-        shape = "\n".join(ast.dump(_WithoutDocstrings().visit(node)) for node in nodes)
-        uses = frozenset(use for node in nodes for use in _uses(node))
-        yield name, Definition(kind=kinds[name], shape=shape, uses=uses)
+    definitions: dict[str, Definition] = {}
+    try:
+        for name, kind, node in _named(python_syntax.parse(source).body, ""):
+            parts[name].append(node)
+            kinds.setdefault(name, kind)
+        for name, nodes in parts.items():
+            shape = "\n".join(ast.dump(_WithoutDocstrings().visit(node)) for node in nodes)
+            uses = frozenset(use for node in nodes for use in _uses(node))
+            definitions[name] = Definition(kind=kinds[name], shape=shape, uses=uses)
+    except python_syntax.UNPARSABLE:
+        return None
+    return definitions
 
 
 def _named(body: list[ast.stmt], scope: str) -> Iterator[tuple[str, DefinitionKind, ast.AST]]:
