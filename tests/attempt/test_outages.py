@@ -103,9 +103,9 @@ def test_only_the_model_check_is_costly(tmp_path):
 def test_patience_is_shorter_for_a_disk_by_default(tmp_path):
     engine, disk = requirements_of(tmp_path, None, None, local=(tmp_path, UnreliableProvider()))
     assert disk.patience < engine.patience
-    told = timedelta(hours=2)
-    needs = requirements_of(tmp_path, None, told, local=(tmp_path, UnreliableProvider()))
-    assert {need.patience for need in needs} == {told}
+    patience = timedelta(hours=2)
+    needs = requirements_of(tmp_path, None, patience, local=(tmp_path, UnreliableProvider()))
+    assert {need.patience for need in needs} == {patience}
 
 
 AWAY = "the engine does not answer"
@@ -133,20 +133,20 @@ def need(fault, *, patience: timedelta = PATIENT, costly: bool = False) -> Requi
 
 
 def breaker(*needs: Requirement, cancel: Event | None = None) -> tuple[CircuitBreaker, list[str]]:
-    said: list[str] = []
-    return CircuitBreaker(needs, cancel=cancel or Clockless(), say=said.append), said
+    messages: list[str] = []
+    return CircuitBreaker(needs, cancel=cancel or Clockless(), say=messages.append), messages
 
 
 def test_no_message_without_an_outage():
-    made, said = breaker(need(Scripted()))
+    made, messages = breaker(need(Scripted()))
     made.require()
-    assert said == []
+    assert messages == []
 
 
 def test_outage_is_reported_once_with_its_end():
-    made, said = breaker(need(Scripted(AWAY, AWAY, AWAY, AWAY)))
+    made, messages = breaker(need(Scripted(AWAY, AWAY, AWAY, AWAY)))
     made.require()
-    paused, going_on = said
+    paused, going_on = messages
     assert paused == f"paused: {AWAY}; continues when fixed, or ends in 60 s (Ctrl-C: now)"
     assert going_on.startswith("continuing after ")
 
@@ -161,7 +161,7 @@ def test_parallel_attempts_wait_for_the_same_outage():
             return AWAY
         return None if back.wait(0.01) else AWAY
 
-    made, said = breaker(need(fault, patience=timedelta(days=1)))
+    made, messages = breaker(need(fault, patience=timedelta(days=1)))
     with ThreadPoolExecutor(4) as pool:
         waiting = [pool.submit(made.require) for _ in range(4)]
         assert looking.wait(HANG_SECONDS)
@@ -169,12 +169,12 @@ def test_parallel_attempts_wait_for_the_same_outage():
         back.set()
         for each in waiting:
             each.result(HANG_SECONDS)
-    assert len(said) == 2
+    assert len(messages) == 2
 
 
 def test_long_outage_ends_all_attempts():
     fault = Scripted(*[AWAY] * 9)
-    made, said = breaker(need(fault, patience=timedelta(0)))
+    made, messages = breaker(need(fault, patience=timedelta(0)))
     with pytest.raises(
         OutageError, match=f"{AWAY}; fix this, then continue with `agentbench resume`"
     ):
@@ -183,28 +183,28 @@ def test_long_outage_ends_all_attempts():
     with pytest.raises(OutageError):
         made.require()
     assert fault.looks == looks
-    assert said == []  # with no patience at all there is no pause to speak of
+    assert messages == []  # with no patience at all there is no pause to speak of
 
 
 def test_cancelled_run_does_not_wait():
     cancel = Clockless()
-    made, said = breaker(need(Scripted(*[AWAY] * 9)), cancel=cancel)
+    made, messages = breaker(need(Scripted(*[AWAY] * 9)), cancel=cancel)
     cancel.set()
     made.require()
-    assert said == []
+    assert messages == []
 
 
 def test_cancel_ends_the_pause():
     cancel = Clockless()
 
     def fault() -> str | None:
-        if said:
+        if messages:
             cancel.set()
         return AWAY
 
-    made, said = breaker(need(fault), cancel=cancel)
+    made, messages = breaker(need(fault), cancel=cancel)
     made.require()
-    assert len(said) == 1
+    assert len(messages) == 1
 
 
 def test_costly_check_follows_only_a_failure():
@@ -220,7 +220,7 @@ def test_costly_check_follows_only_a_failure():
 
 def test_refused_write_is_repeated_after_the_outage():
     disk = Scripted("full", "full")
-    made, said = breaker(need(disk))
+    made, messages = breaker(need(disk))
     results = [StorageError("full"), "written"]
 
     def write() -> str:
@@ -230,7 +230,7 @@ def test_refused_write_is_repeated_after_the_outage():
         return result
 
     assert made.written(write) == "written"
-    assert len(said) == 2
+    assert len(messages) == 2
 
 
 def test_refused_write_with_free_space_raises():

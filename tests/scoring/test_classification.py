@@ -335,9 +335,9 @@ def test_network_phrase_is_quoted_unchanged():
 
 
 def test_only_the_end_of_the_output_counts():
-    said = "network is unreachable"
-    assert network_failure(said + "x" * 1000)
-    assert network_failure(said + "x" * 100_000) is None
+    phrase = "network is unreachable"
+    assert network_failure(phrase + "x" * 1000)
+    assert network_failure(phrase + "x" * 100_000) is None
 
 
 AGENT_ENDINGS = [
@@ -376,8 +376,8 @@ def test_refusal_and_full_context_are_agent_faults():
 
 
 def test_last_message_of_the_agent_is_the_detail():
-    said = Evidence(agent=AgentEnding.TOOL_ERROR, agent_detail="agent exited 1: no key")
-    assert classify(StageName.AGENT_RUN, said).detail == "agent exited 1: no key"
+    evidence = Evidence(agent=AgentEnding.TOOL_ERROR, agent_detail="agent exited 1: no key")
+    assert classify(StageName.AGENT_RUN, evidence).detail == "agent exited 1: no key"
     silent = Evidence(agent=AgentEnding.STEP_LIMIT)
     assert classify(StageName.AGENT_RUN, silent).detail == "the agent ended in step_limit"
 
@@ -465,9 +465,9 @@ OUTCOMES = [
 
 @pytest.mark.parametrize(("exit_code", "outcome", "code", "detail"), OUTCOMES)
 def test_each_outcome_has_its_reason_and_is_the_agents(exit_code, outcome, code, detail):
-    said = command(exit_code, stderr="INTERNALERROR> Traceback\nINTERNALERROR> oh\n")
+    result = command(exit_code, stderr="INTERNALERROR> Traceback\nINTERNALERROR> oh\n")
     seen = report(*ONE_EACH, outcome=outcome, complete=outcome != "crash")
-    failure = report_failure(said, seen)
+    failure = report_failure(result, seen)
     assert (failure.reason, failure.detail) == (FailureReason(code), detail)
     assert failure.fault is Fault.AGENT
     assert failure.stage == "final_test"

@@ -169,8 +169,8 @@ def test_exit_0_is_no_evidence_without_a_whole_report():
 
 @pytest.mark.parametrize("source", [s for s in ReportSource if s is not ReportSource.STREAM])
 def test_report_that_is_left_after_the_stream_is_gone_is_no_evidence(source):
-    said = lack(ran(case(A), case(B), source=source))
-    assert said == f"the streaming reporter's record is gone, and {source} is no evidence"
+    reason = lack(ran(case(A), case(B), source=source))
+    assert reason == f"the streaming reporter's record is gone, and {source} is no evidence"
 
 
 @pytest.mark.parametrize("ending", ["timed_out", "out_of_disk", "lost"])

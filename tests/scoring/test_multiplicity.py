@@ -22,9 +22,9 @@ def _little_to_collect():
 def test_holm_s_correction_is_that_of_a_published_example():
     # The worked example of "Holm-Bonferroni method", Wikipedia: of 0.01, 0.04, 0.03 and 0.005 at
     # 5 % the fourth and the first are rejected, and the others are not.
-    told = holm([0.01, 0.04, 0.03, 0.005])
-    assert [each <= 0.05 for each in told] == [True, False, False, True]
-    assert [round(each, 6) for each in told] == [0.03, 0.06, 0.06, 0.02]
+    adjusted = holm([0.01, 0.04, 0.03, 0.005])
+    assert [each <= 0.05 for each in adjusted] == [True, False, False, True]
+    assert [round(each, 6) for each in adjusted] == [0.03, 0.06, 0.06, 0.02]
 
 
 @given(st.lists(st.floats(0, 1), max_size=8))
@@ -35,8 +35,8 @@ def test_each_p_value_is_adjusted_monotonically(p_values):
     for rank, number in enumerate(order):
         least = max(least, min(1.0, (len(order) - rank) * p_values[number]))
         expected[number] = least
-    told = holm(p_values)
-    assert all(math.isclose(a, b, abs_tol=1e-12) for a, b in zip(told, expected, strict=True))
+    adjusted = holm(p_values)
+    assert all(math.isclose(a, b, abs_tol=1e-12) for a, b in zip(adjusted, expected, strict=True))
 
 
 graphs = st.integers(0, 7).flatmap(
@@ -50,11 +50,11 @@ graphs = st.integers(0, 7).flatmap(
 @given(graphs)
 def test_groups_share_a_letter_exactly_where_not_separated(graph):
     size, separated = graph
-    told = compact_letters(size, separated)
-    assert len(told) == size
-    assert all(told)
+    letters = compact_letters(size, separated)
+    assert len(letters) == size
+    assert all(letters)
     for one, other in combinations(range(size), 2):
-        shares = bool(set(told[one]) & set(told[other]))
+        shares = bool(set(letters[one]) & set(letters[other]))
         assert shares == ((one, other) not in separated)
 
 
@@ -65,6 +65,6 @@ def test_letters_begin_with_the_best():
 
 
 def test_groups_beyond_the_letters_are_separated_by_spaces():
-    told = compact_letters(30, combinations(range(30), 2))
-    assert len(set(told)) == 30
-    assert (told[0], told[26]) == ("a", "aa")
+    letters = compact_letters(30, combinations(range(30), 2))
+    assert len(set(letters)) == 30
+    assert (letters[0], letters[26]) == ("a", "aa")

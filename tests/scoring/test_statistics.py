@@ -52,8 +52,8 @@ def test_wilson_interval_contains_the_rate(run, confidence):
 def test_wilson_interval_agrees_with_a_published_table(successes, total, low, high):
     # Newcombe 1998, "Two-sided confidence intervals for the single proportion", Statistics in
     # Medicine 17, table I, method 3.
-    told = wilson_interval(successes, total)
-    assert (round(told.low, 4), round(told.high, 4)) == (low, high)
+    interval = wilson_interval(successes, total)
+    assert (round(interval.low, 4), round(interval.high, 4)) == (low, high)
 
 
 def test_sample_size_may_be_fractional():
@@ -140,8 +140,8 @@ def test_no_interval_is_without_width_or_narrower_than_that_of_as_many_independe
 
 @pytest.mark.parametrize("resolved", [0, 5])
 def test_tasks_count_once_where_none_or_all_attempts_are_resolved(resolved):
-    told = clustered_interval(Counter({TaskScore(resolved, 5): 8}))
-    assert told == wilson_interval(8 if resolved else 0, 8)
+    interval = clustered_interval(Counter({TaskScore(resolved, 5): 8}))
+    assert interval == wilson_interval(8 if resolved else 0, 8)
 
 
 def test_one_task_is_one_observation_however_often_it_is_tried():
@@ -305,10 +305,10 @@ def test_both_rates_are_those_of_every_choice_of_k_attempts(tasks):
 def test_pass_at_k_is_the_estimator_of_chen_et_al_2021(n, c, k):
     # Their figure 3: 1 - prod(1 - k / (n - c + 1 .. n)), and 1 where fewer than k failed.
     theirs = 1.0 if n - c < k else 1.0 - np.prod(1.0 - k / np.arange(n - c + 1, n + 1))
-    told = pass_rates_at({TaskScore(c, n): 1}, k)
-    assert math.isclose(told.any_of_k, theirs, rel_tol=1e-9)
-    assert math.isclose(told.any_of_k, 1 - hypergeom.pmf(0, n, c, k), rel_tol=1e-9)
-    assert math.isclose(told.all_of_k, hypergeom.pmf(k, n, c, k), rel_tol=1e-6, abs_tol=1e-12)
+    rates = pass_rates_at({TaskScore(c, n): 1}, k)
+    assert math.isclose(rates.any_of_k, theirs, rel_tol=1e-9)
+    assert math.isclose(rates.any_of_k, 1 - hypergeom.pmf(0, n, c, k), rel_tol=1e-9)
+    assert math.isclose(rates.all_of_k, hypergeom.pmf(k, n, c, k), rel_tol=1e-6, abs_tol=1e-12)
 
 
 def test_task_weighs_the_same_however_often_it_was_tried():
@@ -325,9 +325,9 @@ def test_k_goes_up_to_the_least_number_of_attempts_and_by_doublings_above_ten():
 
 
 def test_very_many_attempts_give_a_number():
-    told = pass_rates({TaskScore(500_000, 1_000_000): 1})
-    assert told[0][1:] == (0.5, 0.5)
-    assert told[-1][1:] == (1.0, 0.0)
+    rates = pass_rates({TaskScore(500_000, 1_000_000): 1})
+    assert rates[0][1:] == (0.5, 0.5)
+    assert rates[-1][1:] == (1.0, 0.0)
 
 
 @pytest.mark.parametrize("k", [0, 4])

@@ -7,24 +7,24 @@ from agentbench.sandbox.interface import Stream
 
 
 def test_lines_are_sent_when_complete(capsys):
-    told = []
-    with printed_to(lambda *part: told.append(part)):
+    events = []
+    with printed_to(lambda *part: events.append(part)):
         sys.stdout.write("one\n")
         sys.stdout.write("two")
         sys.stderr.write("error\n")
-        assert told == [(Stream.STDOUT, "one\n"), (Stream.STDERR, "error\n")]
+        assert events == [(Stream.STDOUT, "one\n"), (Stream.STDERR, "error\n")]
     sys.stdout.write("after\n")
-    assert told[-1] == (Stream.STDOUT, "two")
+    assert events[-1] == (Stream.STDOUT, "two")
     assert capsys.readouterr() == ("after\n", "")
 
 
 def test_parallel_agents_have_separate_output(capsys):
     together = Barrier(4)
-    told = {}
+    seen = {}
 
     def agent(name):
-        told[name] = []
-        with printed_to(lambda _stream, text: told[name].append(text)):
+        seen[name] = []
+        with printed_to(lambda _stream, text: seen[name].append(text)):
             together.wait()
             for _ in range(50):
                 sys.stdout.write(f"{name}\n")
@@ -38,19 +38,19 @@ def test_parallel_agents_have_separate_output(capsys):
     together.wait()
     for thread in threads:
         thread.join()
-    assert {name: "".join(own) for name, own in told.items()} == {n: f"{n}\n" * 50 for n in "abc"}
+    assert {name: "".join(own) for name, own in seen.items()} == {n: f"{n}\n" * 50 for n in "abc"}
     assert capsys.readouterr().out == "the harness\n"
 
 
 def test_asyncio_output_belongs_to_its_agent(capsys):
-    told = []
+    events = []
 
     async def main():
         await asyncio.gather(asyncio.to_thread(print, "thread"), _printing("task"))
 
-    with printed_to(lambda _stream, text: told.append(text)):
+    with printed_to(lambda _stream, text: events.append(text)):
         asyncio.run(main())
-    assert sorted(told) == ["task\n", "thread\n"]
+    assert sorted(events) == ["task\n", "thread\n"]
     assert capsys.readouterr().out == ""
 
 

@@ -81,9 +81,9 @@ def test_version_is_in_the_environment(provider, desk, tmp_path):
     origin.commit()
     origin.git("tag", "8.0.0.dev0")
     commit = origin.commit()
-    told = 'echo "=$SETUPTOOLS_SCM_PRETEND_VERSION=$PBR_VERSION="'
+    command = 'echo "=$SETUPTOOLS_SCM_PRETEND_VERSION=$PBR_VERSION="'
     repo = f'url = "{origin.url}"\ncommit = "{commit}"'
-    task = small_task(tmp_path / "small", setup=commands(told, "false"), repo=repo, files={})
+    task = small_task(tmp_path / "small", setup=commands(command, "false"), repo=repo, files={})
     with staged(task, provider, desk) as context:
         go(context, "git_clone", "git_checkout", "setup")
     assert desk.printed.decode().splitlines() == [f"=8.0.0.dev1+g{commit[:9]}=8.0.0.dev1="]

@@ -85,8 +85,8 @@ def agent_script(lose: Callable[[], object], end: Answer) -> Callable[[Asked], A
     }
 
     def answer(asked: Asked) -> Answer:
-        said = json.dumps(asked.turns)
-        case = next(each for each in Case if f"Case: {each}." in said)
+        conversation = json.dumps(asked.turns)
+        case = next(each for each in Case if f"Case: {each}." in conversation)
         at = asked.answered_before
         if case is Case.LOST and at == 1:
             lose()

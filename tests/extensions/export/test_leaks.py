@@ -36,13 +36,13 @@ def deletion(tmp_path_factory):
 
 
 def spoken(*turns):
-    said = []
+    messages = []
     exchanges = []
     for number, (command, output) in enumerate(turns):
         call = says("", (f"c{number}", "run", f'{{"command": {command!r}}}'.replace("'", '"')))
-        exchanges.append(exchange([TASK, *said], completion(call)))
-        said += [call, {"role": "tool", "tool_call_id": f"c{number}", "content": output}]
-    return told(*exchanges, exchange([TASK, *said], completion(says("done"))))
+        exchanges.append(exchange([TASK, *messages], completion(call)))
+        messages += [call, {"role": "tool", "tool_call_id": f"c{number}", "content": output}]
+    return told(*exchanges, exchange([TASK, *messages], completion(says("done"))))
 
 
 def leak(answers, *turns, patch=""):

@@ -42,13 +42,15 @@ def code(sandbox):
 
 
 def replies_of(asked):
-    said = []
+    replies = []
     for turn in asked.turns:
         if turn["role"] == "tool":
-            said.append(turn["content"])
+            replies.append(turn["content"])
         elif turn["role"] == "user" and isinstance(turn["content"], list):
-            said += [part["content"] for part in turn["content"] if part["type"] == "tool_result"]
-    return said
+            replies += [
+                part["content"] for part in turn["content"] if part["type"] == "tool_result"
+            ]
+    return replies
 
 
 def last_words_of(asked):
@@ -71,18 +73,18 @@ def test_tool_calls_run_until_the_submission(attempt, code):
 def test_prompt_has_report_tests_and_limits(attempt, problem):
     with attempt([SUBMIT], budget=budget_of(steps=7, seconds=600)) as (_, _, scripted):
         asked = scripted.asked[0]
-    told = asked.raw.decode()
-    assert problem.instruction.strip() in told
-    assert "`pytest`" in told
-    assert "at most 7 answers and 10 minutes" in told
+    request = asked.raw.decode()
+    assert problem.instruction.strip() in request
+    assert "`pytest`" in request
+    assert "at most 7 answers and 10 minutes" in request
     assert asked.tools == ["read_file", "edit", "run", "run_tests", "submit"]
 
 
 def test_calls_in_one_answer_are_answered_in_order(attempt):
     calls = Calls([LOOK, Call("run", {"command": "ls"}), MISS, FIX])
     with attempt([calls, SUBMIT]) as (outcome, _, scripted):
-        said = replies_of(scripted.asked[-1])
-    assert [text.partition(" ")[0] for text in said] == [
+        replies = replies_of(scripted.asked[-1])
+    assert [text.partition(" ")[0] for text in replies] == [
         "code.py:",
         "[exit",
         "old_text",
@@ -329,9 +331,9 @@ def test_old_output_is_dropped_before_the_window_is_full(attempt, code, problem)
         assert outcome.ending is AgentEnding.SUBMITTED
         assert max(len(asked.raw) for asked in scripted.asked) < 3 * 32_768
         last = scripted.asked[-1]
-    said = replies_of(last)
-    assert "left out here" in said[0]
-    assert said[-1].startswith("code.py: lines")
+    replies = replies_of(last)
+    assert "left out here" in replies[0]
+    assert replies[-1].startswith("code.py: lines")
     assert problem.instruction.strip() in last.raw.decode()
 
 

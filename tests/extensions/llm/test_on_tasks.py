@@ -79,12 +79,12 @@ def test_shipped_task_is_solved(attempt, walled_bench, catalogue, name, provider
     script = by_edits(load_task(catalogue / name, mirrors=mirrors()))
     record = attempt(walled_bench, catalogue / name, script, provider=provider)
     assert record.resolved, record.detail
-    told = attempt.server.told
+    tokens = attempt.server.told
     assert record.usage is not None
     assert (record.usage.requests, record.usage.input_tokens, record.usage.output_tokens) == (
         len(attempt.server.asked),
-        told.input,
-        told.output,
+        tokens.input,
+        tokens.output,
     )
     text = (attempt.folder / "agent" / "trajectory.json").read_text()
     steps = Trajectory.model_validate_json(text).steps

@@ -30,6 +30,6 @@ def test_built_in_agent_says_how_to_get_what_it_lacks(monkeypatch, library):
 
 def test_run_without_a_model_is_refused(cli, tmp_path):
     SmallTask().write(tmp_path / "small")
-    said = cli("run", tmp_path / "small", "--agent", "llm")
-    assert said.code == 2
-    assert "--agent llm needs --model, as in --model openai/NAME" in said.stderr
+    result = cli("run", tmp_path / "small", "--agent", "llm")
+    assert result.code == 2
+    assert "--agent llm needs --model, as in --model openai/NAME" in result.stderr

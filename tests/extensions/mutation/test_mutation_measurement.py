@@ -111,9 +111,9 @@ def clean(tmp_path_factory):
 def test_strong_tests_kill_all_mutants(tmp_path):
     def measured_within(seconds):
         folder = tmp_path / f"strong-{seconds}"
-        task, told = with_solution(folder, LOOP, test_timeout_s=seconds), []
-        (strength,) = measure([task], settings(), lambda task, _strength: told.append(task.id))
-        assert told == [folder.name]
+        task, reported = with_solution(folder, LOOP, test_timeout_s=seconds), []
+        (strength,) = measure([task], settings(), lambda task, _strength: reported.append(task.id))
+        assert reported == [folder.name]
         return strength, seconds
 
     strength, seconds = with_growing_limit(

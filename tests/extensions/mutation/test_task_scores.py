@@ -41,39 +41,39 @@ def validate(cli, sandbox, tmp_path):
 
 
 def test_what_the_tests_let_pass_is_named_and_kept(validate, weak):
-    said = validate(weak, "--record")
-    assert said.code == 0, said.stderr
-    assert "  survived: basket.py:5: 0 to 1\n" in said.stdout
-    assert "    - result = 0\n    + result = 1\n" in said.stdout
+    result = validate(weak, "--record")
+    assert result.code == 0, result.stderr
+    assert "  survived: basket.py:5: 0 to 1\n" in result.stdout
+    assert "    - result = 0\n    + result = 1\n" in result.stdout
     strength = read_proof(weak).strength
-    assert f"strength: {strength.killed} of {strength.total} (" in said.stdout
+    assert f"strength: {strength.killed} of {strength.total} (" in result.stdout
     assert [one.change.added for one in strength.survivors] == ["result = 1"]
 
 
 def test_tests_weaker_than_asked_are_1(validate, weak):
-    said = validate(weak, "--min-strength", "99", "--json")
-    assert said.code == 1, said.stderr
-    (row,) = json.loads(said.stdout)
+    result = validate(weak, "--min-strength", "99", "--json")
+    assert result.code == 1, result.stderr
+    (row,) = json.loads(result.stdout)
     assert row["valid"] is True
     assert row["strength"]["killed"] == row["strength"]["total"] - 1
     assert row["strength"]["survivors"][0]["path"] == "basket.py"
-    assert "warning: weak-tests: weak: " in said.stderr
-    assert "; required: 99 %" in said.stderr
+    assert "warning: weak-tests: weak: " in result.stderr
+    assert "; required: 99 %" in result.stderr
 
 
 def test_task_that_is_not_valid_has_no_strength_and_reaches_none(validate, tasks):
-    said = validate(tasks, "--min-strength", "0", "--mutants", "1")
-    assert said.code == 1, said.stderr
-    assert "strength: 1 of 1 (100.0 %) mutants killed" in said.stdout
-    assert "  strength: not measured: the task is not valid\n" in said.stdout
-    assert "weak-tests: second: not measured" in said.stderr
-    assert "weak-tests: first" not in said.stderr
+    result = validate(tasks, "--min-strength", "0", "--mutants", "1")
+    assert result.code == 1, result.stderr
+    assert "strength: 1 of 1 (100.0 %) mutants killed" in result.stdout
+    assert "  strength: not measured: the task is not valid\n" in result.stdout
+    assert "weak-tests: second: not measured" in result.stderr
+    assert "weak-tests: first" not in result.stderr
 
 
 def test_without_being_asked_for_nothing_is_measured(cli, sandbox, tasks, tmp_path):
     where = ("--sandbox", sandbox, "--runs-dir", tmp_path / "runs", "--repeat", "1")
-    said = cli("validate", tasks / "first", *where, "--json", "--quiet")
-    assert "strength" not in json.loads(said.stdout)[0]
+    result = cli("validate", tasks / "first", *where, "--json", "--quiet")
+    assert "strength" not in json.loads(result.stdout)[0]
 
 
 class Signalling(Faulty):
@@ -112,12 +112,12 @@ def test_all_that_is_not_plainly_killed_is_counted():
     strength = strength_of(killed=2, timed_out=1, broken=4, not_judged=1).model_copy(
         update={"made": 20, "equivalent": 3, "seed": 7, "scope": MutationScope.FUNCTIONS}
     )
-    said = (
+    line = (
         "strength: 3 of 3 (100.0 %) mutants killed, in the functions that the fix touches; "
         "1 by the deadline; 4 broken and not counted; 3 equivalent and left out; 1 not judged; "
         "8 of 20 drawn, seed 7"
     )
-    assert next(score_lines(strength)) == said
+    assert next(score_lines(strength)) == line
 
 
 def test_what_was_not_measured_has_a_reason_and_no_figure():

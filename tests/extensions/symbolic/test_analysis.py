@@ -108,8 +108,8 @@ def _ended(
     """Those in which a difference was found, and those that could not be compared."""
     pairs = tuple(pair(module, name, errors) for name in asked)
     more = {"symbolic": symbolic, "path_seconds": path_seconds}
-    told = answers(ComparisonRequest(pairs=pairs, seconds=600.0, call_seconds=20.0, **more))
-    ended = dict(zip(asked, (answer.ending for answer in told), strict=True))
+    results = answers(ComparisonRequest(pairs=pairs, seconds=600.0, call_seconds=20.0, **more))
+    ended = dict(zip(asked, (answer.ending for answer in results), strict=True))
     of = {ending: [name for name in asked if ended[name] is ending] for ending in ComparisonEnding}
     return of[ComparisonEnding.DIFFERENT], of[ComparisonEnding.NOT_COMPARED]
 

@@ -56,12 +56,12 @@ def answered(session, row):
         return session.call(row.tool, given), seconds
 
     def has_begun(made):
-        told = made[0].structured_content
-        if "no time was left" in told["message"]:
+        content = made[0].structured_content
+        if "no time was left" in content["message"]:
             return False
-        if told["error_type"] != "TimeoutError":
+        if content["error_type"] != "TimeoutError":
             return True
-        came_far = {name: told[name] for name in row.fields} == row.fields
+        came_far = {name: content[name] for name in row.fields} == row.fields
         return row.error_type == "TimeoutError" and came_far
 
     limit = SHORTER.get(row.name, row.call.get("timeout_seconds", 0))
@@ -77,28 +77,30 @@ def schemas(session):
 @pytest.mark.parametrize("row", gate_and_soak(IN_THE_GATE, ROWS))
 def test_each_status_is_answered_by_the_contract(asked, row):
     answer, seconds = asked[row.name]
-    told = answer.structured_content
-    assert (told["status"], told["error_type"]) == (row.status, row.error_type), told["message"]
-    assert row.said(seconds) in told["message"]
-    assert {name: told[name] for name in row.fields} == row.fields
-    assert {name: told["bounds"][name] for name in row.bounds} == row.bounds
+    content = answer.structured_content
+    assert (content["status"], content["error_type"]) == (row.status, row.error_type), content[
+        "message"
+    ]
+    assert row.said(seconds) in content["message"]
+    assert {name: content[name] for name in row.fields} == row.fields
+    assert {name: content["bounds"][name] for name in row.bounds} == row.bounds
 
 
 @pytest.mark.parametrize("row", gate_and_soak(IN_THE_GATE, ROWS))
 def test_answers_are_flat_and_fit_the_schema(answers, schemas, row):
     answer = answers[row.name]
-    told = answer.structured_content
-    assert set(told) == set(SymbolicTool(row.tool).answer.model_fields)
-    jsonschema.validate(told, schemas[row.tool])
+    content = answer.structured_content
+    assert set(content) == set(SymbolicTool(row.tool).answer.model_fields)
+    jsonschema.validate(content, schemas[row.tool])
     assert answer.is_error is (row.status in ("error", "timeout"))
-    assert json.loads(answer.content[0].text) == told
+    assert json.loads(answer.content[0].text) == content
 
 
 def test_found_call_reproduces_in_plain_python(answers):
     for name in ("counterexample", "counterexample to an assertion", "found"):
         row = next(row for row in ROWS if row.name == name)
-        told = answers[name].structured_content
-        calls = told.get("counterexamples", told.get("triggering_inputs"))
+        content = answers[name].structured_content
+        calls = content.get("counterexamples", content.get("triggering_inputs"))
         namespace = {}
         exec(row.code, namespace)  # our own text
         for call in calls:

@@ -43,15 +43,15 @@ def planted(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory, planted):
-    said = planted.with_name("stderr")
+    stderr = planted.with_name("stderr")
     command = command_for(tmp_path_factory.mktemp("project"))
     with (
-        said.open("w") as errlog,
+        stderr.open("w") as errlog,
         over_stdio(command, errlog=errlog, **{VARIABLE: CANARY}) as session,
     ):
         session.call("symbolic_check", HARMLESS)  # the first one makes the sandbox's environment
         yield session
-    assert said.read_text() == ""  # no incident
+    assert stderr.read_text() == ""  # no incident
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +72,8 @@ def answers(session, planted, pytestconfig):
 
 
 def ran_out_of_time(answer):
-    told = answer.structured_content
-    return told["status"] == "timeout" or told["error_type"] == "TimeoutError"
+    content = answer.structured_content
+    return content["status"] == "timeout" or content["error_type"] == "TimeoutError"
 
 
 @pytest.mark.parametrize("hostile", gate_and_soak(IN_THE_GATE, HOSTILE))
@@ -92,10 +92,10 @@ def test_server_survives_hostile_code(answers, hostile):
 
 
 def test_hostile_code_reads_nothing_of_the_host(answers, planted):
-    told = json.dumps([answer.structured_content for answer, _ in answers.values()])
-    assert CANARY not in told
-    assert "Traceback" not in told
-    assert planted.parent.parent.name not in told.replace(str(planted), "")
+    content = json.dumps([answer.structured_content for answer, _ in answers.values()])
+    assert CANARY not in content
+    assert "Traceback" not in content
+    assert planted.parent.parent.name not in content.replace(str(planted), "")
 
 
 def test_hostile_code_changes_nothing_of_the_host(answers, planted):

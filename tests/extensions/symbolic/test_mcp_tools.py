@@ -27,9 +27,9 @@ def answer(calls, tool, arguments):
 
 def test_wrong_arguments_are_answered_in_the_form_of_the_tool(tmp_path):
     calls = SymbolicToolSet(without_sandbox(tmp_path))
-    told = answer(calls, SymbolicTool.COMPARE, {"code": 1})
-    assert (told["status"], told["error_type"]) == ("error", "ValueError")
-    assert told["distinguishing_input"] is None
+    content = answer(calls, SymbolicTool.COMPARE, {"code": 1})
+    assert (content["status"], content["error_type"]) == ("error", "ValueError")
+    assert content["distinguishing_input"] is None
 
 
 def test_health_ignores_extra_arguments(tmp_path):
@@ -43,11 +43,11 @@ def test_internal_error_is_named_without_its_traceback(tmp_path, caplog):
 
     calls = SymbolicToolSet(symbolic(AnalysisSandboxes(broken, tmp_path)))
     with caplog.at_level(logging.ERROR):
-        told = answer(calls, SymbolicTool.CHECK, {**HANGING, "timeout_seconds": 1})
-    assert (told["status"], told["error_type"]) == ("error", "RuntimeError")
-    incident = told["message"].removeprefix("Internal server error (incident ").rstrip(")")
+        content = answer(calls, SymbolicTool.CHECK, {**HANGING, "timeout_seconds": 1})
+    assert (content["status"], content["error_type"]) == ("error", "RuntimeError")
+    incident = content["message"].removeprefix("Internal server error (incident ").rstrip(")")
     assert incident in caplog.text
-    assert "passwd" not in told["message"]
+    assert "passwd" not in content["message"]
 
 
 class CallingOff:
@@ -84,9 +84,9 @@ def test_cancelled_call_ends_at_once(analysis_sandboxes):
     ("kind", "code"), [(SymbolicErrorType.SYNTAX, -32602), (SymbolicErrorType.TIMEOUT, -32000)]
 )
 def test_protocol_error_holds_the_whole_answer(kind, code, tmp_path):
-    told = error_answer(SymbolicTool.BRANCHES, kind, "no")
-    error = SymbolicToolSet(without_sandbox(tmp_path)).protocol_error(told)
-    assert (error.code, error.message, error.data) == (code, "no", told)
+    content = error_answer(SymbolicTool.BRANCHES, kind, "no")
+    error = SymbolicToolSet(without_sandbox(tmp_path)).protocol_error(content)
+    assert (error.code, error.message, error.data) == (code, "no", content)
 
 
 def test_server_without_the_extra_offers_no_analysis_instructions(tmp_path):

@@ -63,17 +63,17 @@ def test_refusal_has_every_field_of_the_tool(tool):
 
 
 def test_health_names_what_is_missing(tmp_path):
-    told = HealthArguments().run(without_sandbox(tmp_path, installed=False), Event())
-    assert told.status == "healthy"
-    assert told.sandbox is None
-    assert told.missing == ("a sandbox (no sandbox works here: bwrap at <host> says no)",)
-    assert (told.version, told.tools) == ("1.2.3", ("health_check",))
+    health = HealthArguments().run(without_sandbox(tmp_path, installed=False), Event())
+    assert health.status == "healthy"
+    assert health.sandbox is None
+    assert health.missing == ("a sandbox (no sandbox works here: bwrap at <host> says no)",)
+    assert (health.version, health.tools) == ("1.2.3", ("health_check",))
 
 
 def test_health_names_installed_versions(analysis_sandboxes):
-    told = HealthArguments().run(symbolic(analysis_sandboxes), Event())
-    assert (told.message, told.sandbox) == ("nothing is missing", "bubblewrap")
-    for version in (told.crosshair_version, told.hypothesis_version, told.z3_version):
+    health = HealthArguments().run(symbolic(analysis_sandboxes), Event())
+    assert (health.message, health.sandbox) == ("nothing is missing", "bubblewrap")
+    for version in (health.crosshair_version, health.hypothesis_version, health.z3_version):
         assert version[0].isdigit()
 
 
@@ -118,8 +118,8 @@ def test_code_is_encodable_text_of_limited_length():
 def test_all_argument_errors_are_reported_at_once():
     with pytest.raises(InvalidArgumentsError) as refusal:
         read_arguments(FindPathArguments, {"code": 1, "exception_type": "a b", "bogus": 2})
-    told = [fault.partition(":")[0] for fault in refusal.value.faults]
-    assert told == ["code", "function_name", "exception_type", "bogus"]
+    names = [fault.partition(":")[0] for fault in refusal.value.faults]
+    assert names == ["code", "function_name", "exception_type", "bogus"]
 
 
 @pytest.mark.parametrize("tool", SymbolicTool)

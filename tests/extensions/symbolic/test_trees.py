@@ -195,8 +195,10 @@ def test_endless_code_is_a_difference(tmp_path: Path) -> None:
         found = trees.compare("f", seconds=120 * call_seconds, call_seconds=call_seconds).difference
         return "" if found is None else f"{found.call} {found.left} {found.right}"
 
-    said = with_growing_limit(run, lambda said: said.startswith("f(3) "), limits=(0.5, 5.0, 30.0))
-    assert said.startswith("f(3) returns 3 does not end within ")
+    words = with_growing_limit(
+        run, lambda words: words.startswith("f(3) "), limits=(0.5, 5.0, 30.0)
+    )
+    assert words.startswith("f(3) returns 3 does not end within ")
 
 
 def test_set_order_is_no_difference(tmp_path: Path) -> None:
@@ -394,8 +396,11 @@ def test_module_variables_are_compared_only_on_request(tmp_path):
     left = "SEEN = []\ndef f(x: int) -> int:\n    SEEN.append(x)\n    return x\n"
     trees = Trees(tmp_path, left, left.replace("append(x)", "append(-x)"))
     assert trees.compare("f").ending is ComparisonEnding.NO_DIFFERENCE
-    told = trees.compare("f", errors="all").difference
-    assert (told.left, told.right) == ("leaves shop.SEEN as [1]", "leaves shop.SEEN as [-1]")
+    difference = trees.compare("f", errors="all").difference
+    assert (difference.left, difference.right) == (
+        "leaves shop.SEEN as [1]",
+        "leaves shop.SEEN as [-1]",
+    )
 
 
 def test_annotated_choices_stay_within_the_annotation(tmp_path):

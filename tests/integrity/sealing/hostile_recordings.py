@@ -144,8 +144,8 @@ class Hostile:
 
         names = [rng.choice(_NAMES) for _ in range(rng.choice([0, 1, 2, 3, 9]))]
         base = self.form(depth) if rng.random() < 0.3 else None
-        said = {name: self.form(depth) for name in _SAID if rng.random() < 0.25}
-        return ["object", rng.choice(_KINDS), names, base, state(), state(), said]
+        disclosures = {name: self.form(depth) for name in _SAID if rng.random() < 0.25}
+        return ["object", rng.choice(_KINDS), names, base, state(), state(), disclosures]
 
     def _deep(self, kind: str) -> object:
         found = self._single()

@@ -20,8 +20,8 @@ def returns(value: int, at: int = 0) -> dict[str, object]:
 
 
 def raises(name: str, *, explicit: bool, at: int = 0) -> dict[str, object]:
-    said = {"type": name, "mro": [name], "explicit": explicit, "text": f"{name}: no"}
-    return {"test": TEST, "at": at, "kind": "raises", "seconds": 0.0, **said}
+    error = {"type": name, "mro": [name], "explicit": explicit, "text": f"{name}: no"}
+    return {"test": TEST, "at": at, "kind": "raises", "seconds": 0.0, **error}
 
 
 def timeout() -> dict[str, object]:

@@ -20,9 +20,11 @@ def difference(*program: str) -> tuple[str, BehaviourDifference]:
 
 
 def test_confirmed_result_replaces_the_claimed_one(subject):
-    (told,), doubtful = reproduce_differences(subject, [difference("from lib import f0", "f0(77)")])
-    assert told.where == "lib.py::f0"
-    assert told.what == (
+    (finding,), doubtful = reproduce_differences(
+        subject, [difference("from lib import f0", "f0(77)")]
+    )
+    assert finding.where == "lib.py::f0"
+    assert finding.what == (
         "differs from the reference on f0(…): returns 78; the reference returns 77 "
         "(base: returns 77)"
     )
@@ -42,8 +44,8 @@ def test_confirmed_result_replaces_the_claimed_one(subject):
     ids=["equal", "chance", "no-answer"],
 )
 def test_unconfirmed_finding_is_dropped_with_a_reason(subject, program, why):
-    told, (left,) = reproduce_differences(subject, [difference(*program)])
-    assert told == ()
+    confirmed, (left,) = reproduce_differences(subject, [difference(*program)])
+    assert confirmed == ()
     assert left.why.startswith(f"a difference on f0(…) {why}")
 
 

@@ -114,12 +114,12 @@ def contents(folder):
 @pytest.mark.soak  # test_run_comparison.py has one that is found
 def test_wrong_fix_is_reported_with_the_results_of_all_trees(partial):
     before = contents(partial / "runs")
-    (told, *_) = found = findings_of(partial)
-    assert (told.rule, told.severity) == ("differs-from-reference", Severity.WARNING)
-    assert told.where == "basket.py::total"
-    assert told.what.startswith("differs from the reference on total([")
-    assert "; the reference returns " in told.what
-    assert "(base: returns " in told.what
+    (finding, *_) = found = findings_of(partial)
+    assert (finding.rule, finding.severity) == ("differs-from-reference", Severity.WARNING)
+    assert finding.where == "basket.py::total"
+    assert finding.what.startswith("differs from the reference on total([")
+    assert "; the reference returns " in finding.what
+    assert "(base: returns " in finding.what
     assert rules(found) == {"differs-from-reference", "compared"}
     assert any(one.where.startswith("tests/test_") for one in found)
     assert contents(partial / "runs") == before
@@ -128,17 +128,17 @@ def test_wrong_fix_is_reported_with_the_results_of_all_trees(partial):
 @pytest.mark.soak  # as the honest ones of tests/e2e
 def test_honest_fix_has_no_finding(tmp_path_factory):
     folder = made(tmp_path_factory, HONEST)
-    found = findings_in_time(folder, lambda told: told == {"compared"})
+    found = findings_in_time(folder, lambda names: names == {"compared"})
     assert rules(found) == {"compared"}, found
-    (said,) = found
-    assert (said.rule, said.severity) == ("compared", Severity.INFO)
-    assert said.what.startswith("2 of 2 functions compared, with ")
+    (finding,) = found
+    assert (finding.rule, finding.severity) == ("compared", Severity.INFO)
+    assert finding.what.startswith("2 of 2 functions compared, with ")
 
 
 def test_reference_patch_is_recognized_without_a_run(tmp_path_factory):
     folder = made(tmp_path_factory, COMMENTED)
-    (said,) = audit_in(folder, searches=()).findings(facts_of(folder))
-    assert said.what == "the same as the reference, except for comments, docstrings and layout"
+    (finding,) = audit_in(folder, searches=()).findings(facts_of(folder))
+    assert finding.what == "the same as the reference, except for comments, docstrings and layout"
 
 
 @pytest.mark.parametrize(
@@ -148,9 +148,9 @@ def test_reference_patch_is_recognized_without_a_run(tmp_path_factory):
     ids=["chance", "beside-the-reference"],
 )  # fmt: skip
 def test_unconfirmed_difference_is_no_finding(tmp_path_factory, text, why):
-    said = findings_in_time(made(tmp_path_factory, text), lambda told: "not-compared" in told)
-    assert "differs-from-reference" not in rules(said)
-    (left,) = (one for one in said if one.rule == "not-compared")
+    findings = findings_in_time(made(tmp_path_factory, text), lambda names: "not-compared" in names)
+    assert "differs-from-reference" not in rules(findings)
+    (left,) = (one for one in findings if one.rule == "not-compared")
     assert left.where == "basket.py::total"
     assert any(part in left.what for part in why)
 
