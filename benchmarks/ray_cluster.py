@@ -15,12 +15,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
 from threading import Event
-
-from msgspec.structs import replace
 
 sys.path.insert(0, str(Path(__file__).parent))
 from measuring import arguments, compared, show

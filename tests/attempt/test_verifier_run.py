@@ -3,11 +3,11 @@
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.agents.interface import AgentOutcome
 from agentbench.agents.reference import NoopAgent, OracleAgent

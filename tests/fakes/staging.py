@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from threading import Event
 from typing import TypeVar, cast
 from uuid import uuid4
-
-from msgspec.structs import replace
 
 from agentbench.agents.interface import Agent, AgentOutcome
 from agentbench.agents.reference import NoopAgent

@@ -2,11 +2,11 @@
 
 import os
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import anyio
-from msgspec.structs import replace
 
 from agentbench.mcp import transports
 from agentbench.mcp.error_mode import ErrorMode

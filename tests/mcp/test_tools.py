@@ -3,10 +3,10 @@
 import json
 import os
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Event
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.mcp.local_project import local_project

@@ -1,9 +1,9 @@
 """What a sandbox may hold on disk, over all its writable places together."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.sandbox import disk_usage
 from agentbench.sandbox.interface import Command, ImageId, Sandbox, SandboxProvider

@@ -5,11 +5,11 @@ when the process is dead, so no test has to wait and look again.
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from threading import Event, Thread
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.interface import (

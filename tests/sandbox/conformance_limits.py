@@ -1,8 +1,7 @@
 """What a sandbox may use: memory, processes, processor time."""
 
+from dataclasses import replace
 from datetime import timedelta
-
-from msgspec.structs import replace
 
 from agentbench.sandbox.interface import Command, ImageId, Promise, Sandbox, SandboxProvider
 from agentbench.scoring.evidence import Ending

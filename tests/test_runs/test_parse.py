@@ -1,9 +1,9 @@
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from agentbench.scoring.evidence import Ending, NodeId, ReportSource, ReportTrust
 from agentbench.test_runs import parse

@@ -1,9 +1,9 @@
 import json
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import PurePosixPath
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.mcp.pytest_tools import call_result
 from agentbench.scoring.evidence import (

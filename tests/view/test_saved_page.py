@@ -1,8 +1,8 @@
 import re
+from dataclasses import replace
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from msgspec.structs import replace
 
 from agentbench.core.display_text import printable
 from agentbench.report.comparison import compare

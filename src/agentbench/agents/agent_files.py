@@ -8,9 +8,8 @@ import stat
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-
-from msgspec import Struct
 
 from agentbench.core.files import owned_folder
 from agentbench.errors import UsageError
@@ -114,7 +113,8 @@ def local_programs(line: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-class _Path(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Path:
     """A part of a shell command that may be a path."""
 
     start: int

@@ -9,10 +9,10 @@ import tarfile
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from msgspec import Struct
 from pydantic import ValidationError
 
 from agentbench.agents.unpack_tar import UnsafeTreeError, unpack
@@ -111,7 +111,8 @@ class BundleFacts(ChecksummedDocument):
     tree: str  # the checksum of all installed files
 
 
-class ClientBundle(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientBundle:
     """One cached bundle, or the remains of an unfinished one."""
 
     folder: Path

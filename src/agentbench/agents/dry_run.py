@@ -3,13 +3,12 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Lock, Thread
 from typing import assert_never
-
-from msgspec import Struct
 
 from agentbench.agents.preset import ScriptedReply
 from agentbench.models.formats.registry import route_of
@@ -70,7 +69,8 @@ diff --git a/calc.py b/calc.py
 _SHORT_ANSWER = ScriptedReply(say="ok")
 
 
-class ScriptedAnswer(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptedAnswer:
     """A tool call or a text."""
 
     number: int  # for unique ids

@@ -10,11 +10,9 @@ class Patient:
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol, runtime_checkable
-
-from msgspec import Struct, field
 
 from agentbench.models.interface import ApiFormat, ModelEndpoint, ModelUsage
 from agentbench.sandbox.interface import ImageId, ReadOnlyMount, Sandbox, SandboxProvider
@@ -22,7 +20,8 @@ from agentbench.scoring.evidence import AgentEnding, CommandResult
 from agentbench.tasks.problem import Problem
 
 
-class Budget(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
     """The limits of an agent; `remaining` is the rest of its time."""
 
     timeout: timedelta

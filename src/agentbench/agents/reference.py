@@ -1,10 +1,9 @@
 """The agents that validate tasks: noop changes nothing, oracle applies the solution."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
-
-from msgspec import Struct, field
 
 from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.models.interface import ModelEndpoint
@@ -29,7 +28,8 @@ class NoopAgent:
         return AgentOutcome(ending=AgentEnding.SUBMITTED, detail="changed nothing")
 
 
-class OracleAgent(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class OracleAgent:
     """Applies each task's reference patch or script, which its creator passes in."""
 
     name: ClassVar[str] = "oracle"

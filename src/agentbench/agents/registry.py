@@ -5,11 +5,10 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import cast
-
-from msgspec import Struct
 
 from agentbench.agents.built_in import AGENT_ENTRY_POINTS, BUILT_IN_AGENTS
 from agentbench.agents.interface import Agent, AgentOutcome, Budget
@@ -39,7 +38,8 @@ _IMPORT_FAILURES = (
 )
 
 
-class PredictionName(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictionName:
     """A file of predictions, and the requested model if it has several."""
 
     file: Path
@@ -67,7 +67,8 @@ AgentLike = Agent | type[Agent] | SolveFunction
 """An object that a Python program may pass as an agent."""
 
 
-class FunctionAgent(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class FunctionAgent:
     """An agent that is a function `(problem, sandbox, budget, model) -> AgentOutcome`."""
 
     name: str

@@ -2,10 +2,9 @@
 
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
-
-from msgspec import Struct
 
 from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.errors import SandboxError
@@ -19,7 +18,8 @@ _LISTING: Final = "tracked-files"
 _REMOVE_EMPTY: Final = 'for folder; do rmdir -- "$folder" 2> /dev/null || :; done'
 
 
-class TreeAgent(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeAgent:
     """Replaces the files of the repository by those of a tree; other files stay.
 
     Files that the task's set-up made, such as build results, are no part of the repository.

@@ -3,9 +3,8 @@
 import os
 import tarfile
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-
-from msgspec import Struct, field
 
 from agentbench.sandbox.archives import open_tar_stream
 
@@ -43,7 +42,8 @@ def unpack(
     return tree.size
 
 
-class _UnpackedTree(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class _UnpackedTree:
     root: Path
     most_bytes: int
     most_members: int

@@ -13,11 +13,9 @@ stage into its evidence; no exception of a stage leaves this page.
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar, cast
-
-from msgspec.structs import replace
 
 from agentbench.agents.interface import Agent
 from agentbench.attempt.context import (

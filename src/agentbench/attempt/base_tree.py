@@ -9,12 +9,11 @@ import hashlib
 import tarfile
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO
 from urllib.parse import quote, unquote
 
-from msgspec import Struct, field
 from pydantic import TypeAdapter
 
 from agentbench.integrity.trees import EntryKind, TreeEntry, WorkspaceTree, entry_of, read_tree
@@ -25,7 +24,8 @@ _LEVEL = 6  # for 30 MB of sources, level 1 saves 0.3 s once, and takes 17 % mor
 _CHUNK = 1 << 16
 
 
-class BaseTree(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseTree:
     """The entries of a stored tree, and the file that has their contents."""
 
     entries: WorkspaceTree
@@ -84,7 +84,8 @@ def base_tree_digest(folder: Path) -> str:
     return digest.hexdigest()
 
 
-class _ContentWriter(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class _ContentWriter:
     """Writes the contents of a tree's files one after the other; equal contents once."""
 
     target: BinaryIO

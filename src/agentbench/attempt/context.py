@@ -2,13 +2,11 @@
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import PurePosixPath
 from threading import Event
 from typing import Protocol
-
-from msgspec import Struct, field
-from msgspec.structs import replace
 
 from agentbench.agents.interface import AgentOutcome
 from agentbench.attempt.preparation_cache import PreparedTask, judging_key
@@ -46,7 +44,8 @@ SaveArtifact = Callable[[str, bytes], None]
 """Writes a file of an attempt under a name relative to its folder."""
 
 
-class StageOutput(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageOutput:
     """The output of a stage that passes nothing else to later stages."""
 
     evidence: Evidence = field(default_factory=Evidence)
@@ -62,14 +61,16 @@ class IncompleteStageError(Exception):
         self.output = output
 
 
-class CloneOutput(StageOutput, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloneOutput(StageOutput):
     """The sandbox of git_clone, in which git_checkout and setup continue."""
 
     sandbox: Sandbox
     mirror: Mirror | None  # None: the task has no repository
 
 
-class SetupOutput(StageOutput, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetupOutput(StageOutput):
     """The state after the task's set-up."""
 
     prepared: PreparedTask | None  # None: a command failed
@@ -79,7 +80,8 @@ Artifacts = Mapping[PurePosixPath, Mapping[PurePosixPath, FileContent]]
 """Files outside the workspace, by folder and then by their relative path in it."""
 
 
-class AgentRunOutput(StageOutput, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRunOutput(StageOutput):
     """The agent's work; a field is None if the stage ended before it was known."""
 
     outcome: AgentOutcome | None = None  # None also if the agent raised an exception
@@ -90,7 +92,8 @@ class AgentRunOutput(StageOutput, frozen=True, kw_only=True):
     steps: tuple[StepEvidence, ...] = ()  # the steps that were run
 
 
-class FinalTestOutput(StageOutput, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalTestOutput(StageOutput):
     """The results of the control runs and of a task's steps."""
 
     controls: Controls
@@ -98,7 +101,8 @@ class FinalTestOutput(StageOutput, frozen=True, kw_only=True):
     steps: tuple[StepEvidence, ...] = ()  # the steps that were run, with the last one judged
 
 
-class AttemptOutputs(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptOutputs:
     """The outputs and results of one attempt's stages; None for a stage that was not reached."""
 
     task: Task  # with the name of its image, as far as that is known
@@ -164,7 +168,8 @@ class Judge(Protocol):
         """
 
 
-class StageContext(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageContext:
     """The inputs of every stage."""
 
     task: Task  # with the name of its image
@@ -223,7 +228,8 @@ class StageContext(Struct, frozen=True, kw_only=True):
         )
 
 
-class PreparedContext(StageContext, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedContext(StageContext):
     """The inputs of the stages after set-up."""
 
     prepared: PreparedTask

@@ -1,8 +1,7 @@
 """Judges an attempt by a script of the task, its verifier; in each step, if the task has steps."""
 
 from contextlib import nullcontext
-
-from msgspec.structs import replace
+from dataclasses import replace
 
 from agentbench.attempt.agent_work.agent_outcome import blamed_on_agent
 from agentbench.attempt.context import (

@@ -3,12 +3,9 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import PurePosixPath
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from agentbench.attempt.context import PreparedContext, StageContext
 from agentbench.attempt.expected_tests import expected_tests, judged_targets, listed_only
@@ -239,7 +236,8 @@ def repeated_if_services_fail(
     return second.model_copy(update={"warnings": warnings})
 
 
-class JudgedRuns(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedRuns:
     """The runs that judge one change: the final test, and control runs with rewritten tests."""
 
     context: PreparedContext

@@ -9,14 +9,12 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from agentbench.errors import OutageError, SandboxError, StorageError, UnavailableError, UsageError
 from agentbench.sandbox.interface import SandboxProvider
@@ -53,7 +51,8 @@ def storage_errors(folder: Path) -> Iterator[None]:
         ) from error
 
 
-class Requirement(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirement:
     """Something that every attempt needs."""
 
     fault: Callable[[], str | None]

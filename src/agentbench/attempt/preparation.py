@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import PurePosixPath
 from typing import Self
 from uuid import uuid4
-
-from msgspec.structs import replace
 
 from agentbench.attempt.context import HiddenTests, PreparedContext, StageContext, limits_of
 from agentbench.attempt.deadline import AttemptDeadline

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from msgspec import Struct
 from pydantic import ValidationError
 
 from agentbench.attempt.base_tree import (
@@ -66,7 +65,8 @@ class PreparedTask:
     loaded: "LoadedPreparation | None" = field(default=None, compare=False, repr=False)
 
 
-class LoadedPreparation(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedPreparation:
     """A stored preparation: its base tree, and the evidence of its stages."""
 
     base: BaseTree

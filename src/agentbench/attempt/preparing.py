@@ -1,6 +1,6 @@
 """Prepares a task without an attempt."""
 
-from msgspec.structs import replace
+from dataclasses import replace
 
 from agentbench.attempt.attempt import Attempt
 from agentbench.attempt.context import PreparedContext

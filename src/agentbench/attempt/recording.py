@@ -2,12 +2,10 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import zip_longest
 from pathlib import Path
-
-from msgspec import Struct
 
 from agentbench.agents.interface import Agent, AgentOutcome
 from agentbench.attempt import record
@@ -35,7 +33,8 @@ _STORED_OUTPUT = 4_096  # characters of each stream of a deciding command; the l
 _UNKNOWN_STAGE = StageName.GIT_CLONE  # since the stage that the attempt reached is not known
 
 
-class AttemptTimes(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptTimes:
     """When an attempt began, and how long it took."""
 
     started_at: datetime

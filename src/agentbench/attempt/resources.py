@@ -4,11 +4,9 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event, Lock
-
-from msgspec import Struct, field
-from msgspec.structs import replace
 
 from agentbench.attempt.outages import CircuitBreaker
 from agentbench.attempt.preparation_cache import PreparationCache
@@ -26,7 +24,8 @@ from agentbench.tasks.task import Task
 from agentbench.taxonomy import StageName
 
 
-class AttemptStatus(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class AttemptStatus:
     """The status of one running attempt; one thread writes it, others read."""
 
     task_id: TaskId
@@ -38,7 +37,8 @@ class AttemptStatus(Struct, kw_only=True):
     traffic: Callable[[], ModelTraffic] | None = None  # with its model; None: it has none yet
 
 
-class LiveStatus(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class LiveStatus:
     """The running attempts; safe to use from several threads."""
 
     clock: Callable[[], float] = time.monotonic
@@ -71,7 +71,8 @@ class LiveStatus(Struct, kw_only=True):
             return tuple(self._running.values())
 
 
-class RunResources(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResources:
     """The resources that all attempts of a run share."""
 
     provider: SandboxProvider
@@ -136,7 +137,8 @@ class RunResources(Struct, frozen=True, kw_only=True):
         return found
 
 
-class AttemptSlot(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptSlot:
     """The identity of an attempt, and the folder of its files."""
 
     folder: Path

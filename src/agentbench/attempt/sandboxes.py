@@ -8,9 +8,8 @@ sandbox has services of its own. A final test that fails with a service is run o
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import replace
 from datetime import timedelta
-
-from msgspec.structs import replace
 
 from agentbench.attempt.context import PreparedContext, StageContext
 from agentbench.errors import SandboxError, ServiceError

@@ -8,10 +8,9 @@ next step begins.
 import dataclasses
 from collections.abc import Callable
 from contextlib import ExitStack, nullcontext
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import PurePosixPath
-
-from msgspec.structs import replace
 
 from agentbench.attempt.agent_work import agent_outcome
 from agentbench.attempt.agent_work.artifacts import collect_artifacts, read_artifacts

@@ -1,9 +1,8 @@
 """The image that a task's sandboxes start from, and the Python in it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from msgspec import Struct
 
 from agentbench.core.display_text import list_with_more
 from agentbench.errors import UnavailableError
@@ -28,7 +27,8 @@ if TYPE_CHECKING:
 _NAMED = 10  # tasks that a warning names
 
 
-class TaskImage(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskImage:
     """The image of a task, as far as it is known before a sandbox opens."""
 
     name: str | None = None

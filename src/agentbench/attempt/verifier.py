@@ -10,11 +10,9 @@ import math
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import PurePosixPath
-
-from msgspec import Struct, field
-from msgspec.structs import replace
 
 from agentbench.attempt.agent_work.artifacts import write_artifacts
 from agentbench.attempt.context import AgentRunOutput, PreparedContext
@@ -67,7 +65,8 @@ mkdir -p "$@" && find "$@" -mindepth 1 -delete && shift && chmod 777 "$@"
 _EMPTY_TIMEOUT = timedelta(minutes=2)
 
 
-class VerifierOutput(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifierOutput:
     """The rewards and reports of a verifier."""
 
     facts: RewardFacts

@@ -1,11 +1,11 @@
 """Audits tasks, attempts and runs by all rules."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
 from pydantic import ValidationError
 
 from agentbench.attempt.record import AttemptRecord
@@ -69,7 +69,8 @@ FurtherFindings = Callable[[AttemptFacts], tuple[Finding, ...]]
 """Further findings about an attempt."""
 
 
-class RunAuditFacts(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunAuditFacts:
     """A run, and why some of its tasks are missing."""
 
     run: RunFolder

@@ -4,9 +4,9 @@ import ast
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from msgspec import Struct, field
 from packaging.utils import canonicalize_name
 
 from agentbench.core.files import owned_folder
@@ -21,7 +21,8 @@ _BATCH_BYTES = 16 * 1024 * 1024  # bytes that are requested from git at a time
 _LONGEST_LINE = 500  # configparser's time grows with the square of it
 
 
-class BaseTree(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseTree:
     """A commit's regular files: git's hash of each, and the contents of those not too large."""
 
     blobs: Mapping[PurePosixPath, str] = field(default_factory=dict)

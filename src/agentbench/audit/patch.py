@@ -8,15 +8,15 @@ malformed, and raises ValueError for a line number of thousands of digits.
 import io
 import re
 from collections.abc import Iterator
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 _HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _NO_FILE = "/dev/null"
 _MAX_BYTES = 64 * 1024 * 1024
 
 
-class Hunk(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
     """One hunk of a file's diff; its lines include their signs and line ends."""
 
     old_start: int
@@ -29,7 +29,8 @@ class Hunk(Struct, frozen=True, kw_only=True):
             yield line[:1].decode(), line[1:].decode("utf-8", "replace").rstrip("\r\n")
 
 
-class FilePatch(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePatch:
     """The diff of one file; `path` is the new one, or the old one of a file that is removed."""
 
     path: str

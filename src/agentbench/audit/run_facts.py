@@ -3,9 +3,8 @@
 import os
 import stat
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-
-from msgspec import Struct
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.audit.patch import FilePatch, parse_patch
@@ -29,7 +28,8 @@ class UnreadableRunFileError(ValueError):
     """A file of a run cannot be read; the text says why."""
 
 
-class RunFolder(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFolder:
     """One run: its configuration, its records, and safe access to its files."""
 
     folder: Path
@@ -143,7 +143,8 @@ def _longest_line(path: Path) -> int:
     return longest
 
 
-class AttemptFacts(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptFacts:
     """An attempt with its files, and its task if that still exists."""
 
     record: AttemptRecord

@@ -4,10 +4,10 @@ import re
 import shlex
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from ipaddress import ip_network
 from pathlib import Path, PurePosixPath
 
-from msgspec import Struct
 from packaging.utils import canonicalize_name
 
 from agentbench.audit.base_tree import project_names
@@ -38,7 +38,8 @@ _SECRET_VALUES = re.compile(
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Za-z][a-z]*")
 
 
-class InstallTarget(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallTarget:
     """One thing that a command installs."""
 
     name: str = ""  # of a package in an index

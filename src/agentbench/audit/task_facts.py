@@ -6,10 +6,9 @@ These are its base tree, its deciding test files, and the lines that identify co
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-
-from msgspec import Struct
 
 from agentbench.audit.base_tree import BaseTree, read_base
 from agentbench.audit.own_history import histories_with_answers
@@ -116,7 +115,8 @@ def _is_distinctive(fingerprint: LeakFingerprint) -> bool:
     return distinctive >= _LEAST_DISTINCTIVE and sum(map(len, fingerprint)) >= _LEAST_WINDOW
 
 
-class DecidingTestFile(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecidingTestFile:
     """A file that holds hidden tests, or tests that are listed."""
 
     path: str
@@ -186,7 +186,8 @@ def functions_in(content: bytes) -> Mapping[str, FoundFunction]:
         return {}
 
 
-class TaskFacts(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFacts:
     """A task with its base tree, its hidden tests and its fix."""
 
     task: Task

@@ -135,7 +135,7 @@ def _check_resolved_rate(
 
 
 def _print_json(run: "Run", reported: "ReportedRun") -> None:
-    from msgspec.structs import replace
+    from dataclasses import replace
 
     from agentbench.report.formats import json_chunks
     from agentbench.report.leaderboard import results_by_agent

@@ -3,15 +3,15 @@
 import hmac
 import ipaddress
 import socket
+from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from urllib.parse import urlsplit
-
-from msgspec import Struct
 
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
-class AccessPolicy(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessPolicy:
     """The conditions for access."""
 
     host: str  # the address that the server listens on

@@ -2,10 +2,8 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from agentbench.sandbox.interface import ImageSettings
 from agentbench.sandbox.python_stacks import BASE_IMAGES
@@ -21,7 +19,8 @@ _INSTRUCTION = re.compile(r"^\s*(FROM|WORKDIR|USER)\s+(.+?)\s*$", re.IGNORECASE)
 _OPTION = re.compile(r"--\S+\s+")
 
 
-class DockerfileEnd(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DockerfileEnd:
     """The settings at the end of a Dockerfile's last stage; None if its image decides."""
 
     image: str = ""  # that its stages start from

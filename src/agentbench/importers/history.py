@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 
-from msgspec import Struct
-from msgspec.structs import replace
 from pydantic import ValidationError
 
 from agentbench.core.files import owned_folder
@@ -37,7 +36,8 @@ _BATCH = 8  # candidates that are validated together; an interruption loses one 
 _CANDIDATES = ".candidates"
 
 
-class TaskDestination(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskDestination:
     """The folder and the id of a new task."""
 
     parent: Path
@@ -59,7 +59,8 @@ class TaskDestination(Struct, frozen=True, kw_only=True):
         return cls(parent=folder.parent, task_id=TaskId(name), replace=replace)
 
 
-class FixSource(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixSource:
     """The repository with the fixes."""
 
     url: str
@@ -223,7 +224,8 @@ class MiningLog:
                 ) from None
 
 
-class MiningSettings(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MiningSettings:
     """The commits to try, and the folder for the tasks."""
 
     origin: FixSource

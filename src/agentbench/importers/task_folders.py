@@ -3,10 +3,10 @@
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Final
 
-from msgspec import Struct, field
 from pydantic import Field, ValidationError
 
 from agentbench.core.files import FileContent
@@ -23,14 +23,16 @@ IGNORED_NAMES: Final = frozenset({".git", "__pycache__", ".DS_Store"})
 Seconds = Annotated[float, Field(gt=0, le=7 * 24 * 3600, allow_inf_nan=False)]
 
 
-class ConvertedTask(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvertedTask:
     """A task converted from a folder in another format."""
 
     new: NewTask
     notes: tuple[str, ...]  # the differences from its original harness
 
 
-class ImportResult(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class ImportResult:
     """The results of importing or exporting some tasks."""
 
     written: list[Path] = field(default_factory=list)
@@ -39,7 +41,8 @@ class ImportResult(Struct, kw_only=True):
     """The differences from the original harness, by task."""
 
 
-class FolderFormat(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderFormat:
     """A format of task folders."""
 
     file: str  # the file that identifies a folder of this format

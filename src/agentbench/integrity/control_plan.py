@@ -7,12 +7,11 @@ import contextlib
 import io
 import tokenize
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Literal, NamedTuple
 
-from msgspec import Struct, field
-from msgspec.structs import replace
 from pydantic import ValidationError, field_serializer
 
 from agentbench.core.checksums import ChecksummedDocument
@@ -84,7 +83,8 @@ def _partition(functions: Iterable[str], rng: Random) -> tuple[frozenset[str], f
     return frozenset(names[:middle]), frozenset(names[middle:])
 
 
-class ControlledTests(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlledTests:
     """Test files and the ids of their deciding tests; invalid Python controls nothing."""
 
     files: Mapping[str, bytes | None]  # None: the file does not exist
@@ -98,7 +98,8 @@ class ControlledTests(Struct, frozen=True, kw_only=True):
     """The other files of hidden tests, such as their data."""
 
 
-class PlannedControlRun(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedControlRun:
     """One control run: its files, the tests that must fail and pass, and their ids in it."""
 
     files: Mapping[str, bytes]

@@ -5,9 +5,8 @@ import io
 import re
 import tarfile
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-
-from msgspec import Struct, field
 
 from agentbench.core.files import FileContent
 from agentbench.integrity import trees
@@ -23,7 +22,8 @@ _CONTROL = re.compile(
 _FINDINGS = 200  # the maximum; an agent can create any number of odd files
 
 
-class ExtractionLimits(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractionLimits:
     """The limits of an extraction."""
 
     file_bytes: int = 32 * 1024 * 1024
@@ -34,7 +34,8 @@ class ExtractionLimits(Struct, frozen=True, kw_only=True):
     path_length: int = 1_024
 
 
-class WorkspaceChange(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class WorkspaceChange:
     """An agent's change: new contents of files, and `None` for deleted ones."""
 
     files: dict[PurePosixPath, FileContent | None] = field(default_factory=dict)

@@ -1,9 +1,8 @@
 """Drops tests, and the files that steer them, from an agent's change."""
 
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
-
-from msgspec import Struct
 
 from agentbench.core.files import FileContent
 from agentbench.integrity.extraction import WorkspaceChange
@@ -14,7 +13,8 @@ from agentbench.test_runs.python_files import PythonScriptFiles
 from agentbench.test_runs.runner import Protected, ProtectedFiles, TestRunner
 
 
-class ProtectionRules(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtectionRules:
     """The protected paths: the task's test paths, its patterns, and the hidden tests."""
 
     test_paths: tuple[str, ...]
@@ -24,7 +24,8 @@ class ProtectionRules(Struct, frozen=True, kw_only=True):
     """The runner, whose files are protected, too; None: a script judges."""
 
 
-class JudgedChange(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedChange:
     """The judged change, and the paths that were dropped from it."""
 
     files: dict[PurePosixPath, FileContent | None]

@@ -7,9 +7,8 @@ source next to it, and the repository has none of it. All other files stay in th
 import re
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from pathlib import PurePosixPath
-
-from msgspec import Struct
 
 from agentbench.core.files import FileContent
 from agentbench.core.schema import Schema
@@ -40,7 +39,8 @@ class ToolCache(Schema):
     """The bytes of these files."""
 
 
-class SeparatedChange(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeparatedChange:
     """A change without tool caches, and the caches."""
 
     files: dict[PurePosixPath, FileContent | None]

@@ -8,9 +8,8 @@ a change means is not known, so it counts only where the reference solution fail
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
-
-from msgspec import Struct
 
 from agentbench.errors import InputError
 from agentbench.integrity.expectation_changes.assertions import is_named_equality
@@ -31,7 +30,8 @@ _BOUNDS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _SEARCHES = frozenset(["assertIn", "assertRegex", "findall", "fullmatch", "match", "search"])
 
 
-class VisibleChange(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisibleChange:
     """The files in which a visible value has been changed, and what became of it."""
 
     files: Mapping[str, str]

@@ -4,9 +4,8 @@ No thread waits while the agent thinks. The calls may come from different thread
 """
 
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import cast
-
-from msgspec.structs import replace
 
 from agentbench.agents.interface import Agent, AgentOutcome
 from agentbench.attempt.attempt import Attempt, RunningStage, ShownBug

@@ -5,10 +5,9 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
+from dataclasses import dataclass, field
 from itertools import count
 from threading import Event
-
-from msgspec import Struct, field
 
 from agentbench.attempt.record import RunId
 from agentbench.judge.judge_verdict import JudgeVerdict
@@ -29,7 +28,8 @@ OnStart = Callable[[RunId, int], None]
 """Called with the run and the number of the attempt, before the change is judged in it."""
 
 
-class Job(Struct, kw_only=True, eq=False):
+@dataclass(slots=True, kw_only=True, eq=False)
+class Job:
     """One change that is judged once, for everybody who waits for its verdict."""
 
     key: JobKey

@@ -3,11 +3,9 @@
 import heapq
 import time
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from itertools import count
 from threading import Condition, Thread
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.resources import RunResources
@@ -27,14 +25,16 @@ _EVERY = 32  # verdicts
 _POLL = 1.0  # seconds between two checks whether other programs have freed memory
 
 
-class _Deadline(Struct, kw_only=True, eq=False):
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Deadline:
     """Somebody who waits until a certain time."""
 
     future: "Future[JudgeVerdict]"
     job: Job
 
 
-class Waiter(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiter:
     """Somebody who waits for a verdict."""
 
     future: "Future[JudgeVerdict]"

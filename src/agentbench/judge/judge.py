@@ -11,12 +11,10 @@ import time
 from collections.abc import AsyncIterable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event, Lock
 from typing import Self
-
-from msgspec import Struct, field
-from msgspec.structs import replace
 
 from agentbench.attempt.outages import CircuitBreaker, requirements_of
 from agentbench.attempt.record import RunId
@@ -49,7 +47,8 @@ _COMMANDS_PER_CORE = 8
 _NOT_OPEN = "the judge is not open; use it in a `with` or `async with` block"
 
 
-class _OpenJudge(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class _OpenJudge:
     """The parts of an open judge."""
 
     store: RunStore

@@ -3,13 +3,12 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import PurePosixPath
 from threading import Event, Lock
 from typing import TypeVar
-
-from msgspec import Struct
 
 from agentbench.agents.interface import AgentOutcome
 from agentbench.agents.predictions import PredictionsAgent
@@ -36,7 +35,8 @@ _NO_CHANGE = ""
 _NOT_OPEN = "the session is not open; use it in a `with` or `async with` block"
 
 
-class SessionPlan(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPlan:
     """The inputs of one session."""
 
     task: Task
@@ -293,7 +293,8 @@ class AsyncSession:
             return await self._in_thread.call(work, heavy=heavy)
 
 
-class InThread(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InThread:
     """Runs blocking work in a judge's threads."""
 
     slots: Executor

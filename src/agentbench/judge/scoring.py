@@ -12,12 +12,11 @@ from collections.abc import (
 )
 from concurrent.futures import Future
 from contextlib import aclosing, closing
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Protocol
-
-from msgspec import Struct
 
 from agentbench.attempt.record import RunId
 from agentbench.judge.judge_verdict import JudgeVerdict
@@ -32,7 +31,8 @@ def in_seconds(duration: Seconds) -> float:
     return duration.total_seconds() if isinstance(duration, timedelta) else float(duration)
 
 
-class Submission(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
     """A change to score. The other fields are the arguments of `Judge.score`."""
 
     task: Task | Path | str

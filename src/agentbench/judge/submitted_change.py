@@ -6,10 +6,9 @@ import os
 import stat
 import tarfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
-
-from msgspec import Struct
 
 from agentbench.agents.interface import Agent
 from agentbench.agents.predictions import PredictionsAgent
@@ -24,7 +23,8 @@ MAX_TREE_ENTRIES = 200_000
 MAX_PATCH_BYTES = 64 << 20
 
 
-class SubmittedChange(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmittedChange:
     """A change to judge. Equal changes have equal digests."""
 
     digest: str
@@ -82,7 +82,8 @@ class SubmittedChange(Struct, frozen=True, kw_only=True):
         return PredictionsAgent({task_id: self.content or None}, name=JUDGE_AGENT)
 
 
-class _Member(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Member:
     """A file or a link of a tree."""
 
     path: PurePosixPath

@@ -1,11 +1,10 @@
 """The tasks of a judge: loaded, checked and added to its run when the first change comes."""
 
 import os
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
-
-from msgspec import Struct
 
 from agentbench.attempt.resources import RunResources
 from agentbench.errors import InputError
@@ -22,7 +21,8 @@ from agentbench.tasks.task import Task
 _BUILT = "built for the task"
 
 
-class ReadyTask(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadyTask:
     """A task with its image, and its entry in run.json."""
 
     task: Task

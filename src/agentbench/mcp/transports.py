@@ -13,6 +13,7 @@ import socket
 import sys
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from threading import Thread
 from typing import TextIO, cast
 
@@ -28,7 +29,6 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.message import SessionMessage
-from msgspec import Struct
 from pydantic import AnyHttpUrl, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -129,7 +129,8 @@ def _split(descriptor: int) -> Iterator[bytes]:
         pending.append(rest)
 
 
-class HttpAddress(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpAddress:
     """The address to listen on, and the token that clients need."""
 
     host: str

@@ -1,11 +1,10 @@
 """The conversation between an agent and its model, independent of API formats."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from typing import Protocol
-
-from msgspec import Struct, field
 
 from agentbench.core.schema import JsonObject
 from agentbench.models.interface import ModelErrorKind, ModelFailure
@@ -31,7 +30,8 @@ class Role(StrEnum):
     AGENT = "agent"
 
 
-class ParsedToolCall(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedToolCall:
     """A tool call by the model."""
 
     id: str
@@ -39,14 +39,16 @@ class ParsedToolCall(Struct, frozen=True, kw_only=True):
     arguments: JsonObject
 
 
-class ToolResult(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
     """The result of a tool call."""
 
     call_id: str
     text: str
 
 
-class Message(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
     """One message of a conversation."""
 
     speaker: Role
@@ -64,7 +66,8 @@ class StopReason(StrEnum):
     REFUSED = "refused"
 
 
-class ModelToolCall(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelToolCall:
     """One tool call, unchanged."""
 
     id: str
@@ -73,7 +76,8 @@ class ModelToolCall(Struct, frozen=True, kw_only=True):
     extra: JsonObject = field(default_factory=dict)  # fields that the provider requires back
 
 
-class ModelAnswer(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelAnswer:
     """One answer of a model."""
 
     text: str = ""
@@ -84,14 +88,16 @@ class ModelAnswer(Struct, frozen=True, kw_only=True):
     # providers accept it back only if nothing before it has changed
 
 
-class ToolReply(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolReply:
     """The reply of a tool; `failed` if it could not do what was asked."""
 
     text: str
     failed: bool = False
 
 
-class ConversationTurn(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationTurn:
     """An answer of the model, a reply to each of its calls in order, and a note."""
 
     answer: ModelAnswer
@@ -99,7 +105,8 @@ class ConversationTurn(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
-class Conversation(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
     """The whole content of a request to a model."""
 
     system: str
@@ -117,7 +124,8 @@ class Conversation(Struct, frozen=True, kw_only=True):
         )
 
 
-class ToolSpec(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
     """The description of a tool for a model."""
 
     name: str

@@ -6,18 +6,17 @@ each API format. Its token is valid nowhere else, and the real key is never in t
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
-from msgspec import Struct, field
-
 from agentbench.scoring.evidence import Finding
 
 
-class TokenCounts(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenCounts:
     """The tokens of one answer; `input` includes cached input."""
 
     input: int = 0
@@ -64,7 +63,8 @@ AGENTS_OWN_ERRORS = frozenset(
 """The failures that an agent causes by its requests; others are the infrastructure's."""
 
 
-class ModelFailure(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFailure:
     """One request that a model did not answer."""
 
     kind: ModelErrorKind
@@ -83,7 +83,8 @@ class ModelUsage:
     cost_usd: float | None = None
 
 
-class ModelTraffic(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelTraffic:
     """The traffic of one endpoint."""
 
     usage: ModelUsage = ModelUsage()
@@ -93,7 +94,8 @@ class ModelTraffic(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
 
-class ModelEndpoint(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelEndpoint:
     """The access of one attempt to its model."""
 
     model: str  # the model's name, as its provider knows it

@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache
@@ -10,7 +11,6 @@ from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 
-from msgspec import Struct
 from pydantic import Field, ValidationError
 
 from agentbench.core.schema import Schema
@@ -54,7 +54,8 @@ class PriceFile(Schema):
     lists: tuple[PriceList, ...]
 
 
-class Prices(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
     """Prices by model; unknown models have none."""
 
     by_model: Mapping[str, ModelPrice]

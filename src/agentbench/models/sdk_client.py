@@ -11,7 +11,6 @@ from types import ModuleType
 from typing import Protocol
 
 import httpx2
-from msgspec import Struct
 
 from agentbench.core.schema import JsonObject
 from agentbench.models.conversation import Conversation, ModelAnswer, ToolSpec, UnansweredError
@@ -87,7 +86,8 @@ class SdkEvent(Protocol):
 SdkStream = AbstractContextManager[Iterable[SdkEvent]]
 
 
-class SdkClient(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class SdkClient:
     """Sends requests with an SDK, and reads its streams."""
 
     library: ModuleType  # `openai` or `anthropic`

@@ -7,10 +7,10 @@ new. If there is none, as after a shortened context, only unseen messages are ne
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
-from msgspec import Struct, field
 from pydantic import Field, JsonValue
 
 from agentbench.core.schema import Schema
@@ -154,7 +154,8 @@ def build_trajectory(
     )
 
 
-class _StepDraft(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class _StepDraft:
     """A step whose calls may still be answered."""
 
     turn: Message

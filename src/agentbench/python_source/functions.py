@@ -3,8 +3,7 @@
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 from agentbench.python_source.python_syntax import name_of
 from agentbench.python_source.scopes import FunctionNode
@@ -17,7 +16,8 @@ _SNAPSHOT_FIXTURES = ("snapshot", "_regression")
 """The suffixes of fixtures that compare with a file named after the test."""
 
 
-class FoundFunction(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundFunction:
     """A function at the top level of a file or of a class."""
 
     name: str  # as in a node id: `TestX::test_y`
@@ -30,7 +30,8 @@ class FoundFunction(Struct, frozen=True, kw_only=True):
         return self.node.name.startswith("test") or self.node.name.endswith("_test")
 
 
-class SelectedFunction(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectedFunction:
     """A function with its selected tests."""
 
     function: FoundFunction | None  # `None` if the file does not define it
@@ -38,7 +39,8 @@ class SelectedFunction(Struct, frozen=True, kw_only=True):
     tests: tuple[str, ...]  # the node ids of the tests
 
 
-class FunctionsOfFile(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionsOfFile:
     """All functions of a file, and the base classes that provide some."""
 
     functions: Mapping[str, FoundFunction]
@@ -101,7 +103,8 @@ def _definitions(
             yield from _definitions(list(ast.iter_child_nodes(node)), prefix)
 
 
-class DefinitionIndex(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefinitionIndex:
     """The functions of a file whose names have no other meaning in it."""
 
     functions: FunctionsOfFile

@@ -4,8 +4,7 @@ import ast
 import builtins
 import re
 from collections.abc import Iterable, Mapping, Sequence
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 from agentbench.python_source import scopes
 from agentbench.python_source.constants import LiteralValue, NotConstant, evaluate
@@ -25,7 +24,8 @@ _UNREADABLE_ID = ast.Name(id="")  # represents an id that cannot be read in the 
 _SEPARATOR = re.compile(r"\s*,?\s*")
 
 
-class TableRow(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRow:
     """One set of parameters."""
 
     values: tuple[ast.expr, ...]
@@ -45,7 +45,8 @@ class TableRow(Struct, frozen=True, kw_only=True):
         return "-".join(known) if len(known) == len(self.parts) else None
 
 
-class ParameterTable(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterTable:
     """The parameters of one decorator."""
 
     names: tuple[str, ...]
@@ -131,7 +132,8 @@ def _table(source: SourceText, call: ast.Call, module: NameScope) -> ParameterTa
     return ParameterTable(names=names, rows=read, ids_at=ids_at, call=call, ids=shape.ids)
 
 
-class _TableShape(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TableShape:
     """The properties that all rows of a table share."""
 
     names: tuple[str, ...]

@@ -3,9 +3,8 @@
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
-
-from msgspec import Struct
 
 from agentbench.python_source.constants import Names, NotConstant, evaluate, is_immutable
 from agentbench.python_source.python_syntax import name_of
@@ -24,7 +23,8 @@ LINE_MATCHERS = frozenset([
 _ENDS = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
-class NameScope(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameScope:
     """The names that a module or a function binds."""
 
     constants: Names

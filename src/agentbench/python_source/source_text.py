@@ -6,8 +6,6 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from msgspec import Struct
-
 from agentbench.errors import InputError
 from agentbench.python_source import python_syntax
 
@@ -15,7 +13,8 @@ _LINE_END = re.compile(r"\r\n|\r|\n")  # str.splitlines has more line ends than 
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-class SourceSpan(Struct, frozen=True, order=True):
+@dataclass(frozen=True, slots=True, order=True)
+class SourceSpan:
     """A range of a text in characters; `end` is the first one after it."""
 
     start: int
@@ -97,7 +96,8 @@ def parse_source(text: str, path: str) -> SourceText:
     return SourceText(path=path, text=bare, tree=tree, _starts=starts)
 
 
-class SourceEdit(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceEdit:
     """New text for a range of the old one; an empty range is an insertion."""
 
     span: SourceSpan

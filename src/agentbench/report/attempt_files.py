@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from msgspec import Struct
 from pydantic import ConfigDict, ValidationError
 
 from agentbench.core.schema import Schema
@@ -55,7 +55,8 @@ class StoredReport(Schema):
     spawn_error: str | None = None
 
 
-class AttemptFiles(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptFiles:
     """The files of one attempt; `open` returns None for a missing one."""
 
     open: Callable[[str], BinaryIO | None]

@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 from agentbench.core.display_text import list_with_more, printable
 from agentbench.errors import InputError
@@ -17,7 +16,8 @@ from agentbench.tasks.problem import TaskId
 _MAX_NAMED = 10  # tasks
 
 
-class Flip(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flip:
     """A task with different resolved rates in both runs."""
 
     task_id: TaskId
@@ -25,7 +25,8 @@ class Flip(Struct, frozen=True, kw_only=True):
     second: Rate
 
 
-class InterpreterChange(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InterpreterChange:
     """A task with another Python or another image in the second run."""
 
     task_id: TaskId
@@ -33,7 +34,8 @@ class InterpreterChange(Struct, frozen=True, kw_only=True):
     second: str
 
 
-class Comparison(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
     """The comparison of two runs over their common tasks."""
 
     first: ResultSummary  # only of attempts at common tasks

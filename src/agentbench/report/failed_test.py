@@ -3,8 +3,7 @@
 import ast
 import re
 from collections.abc import Sequence
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.integrity.records import SealedMismatch
@@ -26,7 +25,8 @@ _NO_DIFFERENCE = ("+  where", "Use -v")  # lines of pytest that explain no diffe
 _UNRAISED = "no exception"
 
 
-class FailedTest(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedTest:
     """A test that did not pass, as far as its report says why."""
 
     node_id: str

@@ -5,9 +5,8 @@
 
 import signal
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-
-from msgspec import Struct, field
 
 from agentbench.attempt.record import AttemptRecord, StageRecord
 from agentbench.core.display_text import counted, list_with_more, one_line
@@ -74,7 +73,8 @@ _CHEATS = {
 """What a control run showed, in words."""
 
 
-class FailureCause(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureCause:
     """Why an attempt failed: one or two sentences, and the facts behind them."""
 
     summary: str

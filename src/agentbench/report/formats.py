@@ -9,12 +9,12 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from rich.console import Console
 
 from agentbench.attempt.record import AttemptRecord
@@ -139,7 +139,8 @@ def _no_formula(cell: str) -> str:
     return f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell
 
 
-class JUnitSuite(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JUnitSuite:
     """A run for CI systems."""
 
     label: str

@@ -4,9 +4,8 @@ Every report uses these functions, so that reports cannot disagree.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
-
-from msgspec import Struct
 
 from agentbench.core.display_text import counted
 from agentbench.integrity.records import ControlKind
@@ -116,7 +115,8 @@ def amount(number: float | None) -> str:
     return f"{number:,.0f}" if number >= 100 or number == int(number) else f"{number:,.1f}"
 
 
-class Statement(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
     """The statement on a difference, in parts and as a paragraph."""
 
     difference: str  # such as `+12.0 points`

@@ -2,9 +2,8 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import ceil
-
-from msgspec import Struct
 
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.tasks.problem import TaskId
@@ -15,7 +14,8 @@ _LEVELS = 4  # colours in addition to that of 0
 HeatMapCells = tuple["HeatMapCell | None", ...]
 
 
-class HeatMapCell(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatMapCell:
     """The attempts of one run at one task."""
 
     resolved: int
@@ -29,7 +29,8 @@ class HeatMapCell(Struct, frozen=True, kw_only=True):
         return ceil(self.resolved / self.total * (_LEVELS - 1))
 
 
-class HeatMap(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeatMap:
     """The rows of tasks, and the tasks without a row, on which runs agree."""
 
     rows: Sequence[tuple[TaskId, HeatMapCells]]

@@ -8,10 +8,9 @@ have no meaning.
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
-
-from msgspec import Struct
 
 from agentbench.core.display_text import list_with_more
 from agentbench.report import summary
@@ -30,7 +29,8 @@ _DIGITS = 12  # of a task set's digest
 _MAX_RUNS_NAMED = 3  # runs in a label
 
 
-class Entrant(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entrant:
     """A run for the leaderboard."""
 
     name: str  # of its folder
@@ -40,7 +40,8 @@ class Entrant(Struct, frozen=True, kw_only=True):
     is_configuration_known: bool = True  # whether the two fields above are from run.json
 
 
-class LeaderboardEntry(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderboardEntry:
     """A run on the leaderboard."""
 
     label: str  # its agent and model, and its name if these are not unique
@@ -49,7 +50,8 @@ class LeaderboardEntry(Struct, frozen=True, kw_only=True):
     group: str  # letters; no significant difference between two runs that share one
 
 
-class RunPair(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPair:
     """Two entries, by their numbers."""
 
     first: int
@@ -58,7 +60,8 @@ class RunPair(Struct, frozen=True, kw_only=True):
     p_value: float  # corrected for the number of pairs (Holm)
 
 
-class Leaderboard(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaderboard:
     """Runs, the best first."""
 
     entries: tuple[LeaderboardEntry, ...]
@@ -143,7 +146,8 @@ def _pairs(outcomes: Sequence[Mapping[TaskId, TaskOutcome]]) -> tuple[RunPair, .
     )
 
 
-class AgentResult(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentResult:
     """All attempts of one agent with one model at one set of tasks."""
 
     label: str

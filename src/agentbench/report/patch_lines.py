@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
-
-from msgspec import Struct
 
 from agentbench.audit.patch import FilePatch, parse_patch
 
@@ -18,7 +17,8 @@ _FRAME = re.compile(
 _MARKED = re.compile(r"^>\s+(?P<text>\S.*)$")  # the line that pytest marks in a frame
 
 
-class PatchLine(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchLine:
     """A line of a file that the patch changes.
 
     `sign` is that of the diff: `+` added, `-` removed, a space for a line that stays.
@@ -30,7 +30,8 @@ class PatchLine(Struct, frozen=True, kw_only=True):
     sign: str
 
 
-class Frame(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
     """A frame of a traceback, with the text of its line if the traceback has it."""
 
     path: str
@@ -38,7 +39,8 @@ class Frame(Struct, frozen=True, kw_only=True):
     text: str
 
 
-class TouchedLines(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TouchedLines:
     """Lines of a patch: those of a traceback's frames, or else the changed ones."""
 
     lines: tuple[PatchLine, ...] = ()

@@ -1,9 +1,8 @@
 """A run for reports: the last record and the start of each attempt."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-
-from msgspec import Struct
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.errors import InputError
@@ -16,7 +15,8 @@ from agentbench.runs.store.store import RunStore
 from agentbench.runs.store.summaries import AttemptKey, AttemptSummary, attempt_key
 
 
-class ReportedRun(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedRun:
     """A run's attempts: summaries are in memory, records are read on demand."""
 
     folder: Path

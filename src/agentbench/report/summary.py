@@ -2,9 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
-
-from msgspec import Struct
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.core.display_text import counted, printable
@@ -101,7 +100,8 @@ def _summed(numbers: Iterable[tuple[_Key | None, int]]) -> Counter[_Key]:
 _NO_ATTEMPTS = TaskOutcome()
 
 
-class Rate(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
     """The share of resolved attempts, with the 95 % Wilson interval.
 
     If a task has several attempts, the interval is clustered by task.
@@ -157,7 +157,8 @@ class PerResolved(NamedTuple):
     seconds: float | None
 
 
-class ResultSummary(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultSummary:
     """The summary of some attempts; `overall` includes all of them."""
 
     overall: Rate

@@ -6,11 +6,11 @@ mentions, issue references and addresses in the rendered text, except in code.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from msgspec import Struct
 from rich.console import Console
 
 from agentbench.core.display_text import counted, list_with_more, printable
@@ -152,7 +152,8 @@ class _LeaderboardLine(NamedTuple):
         return self.entry.summary
 
 
-class _LeaderboardColumn(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class _LeaderboardColumn:
     title: str
     cell: Callable[[_LeaderboardLine], str]
     below: int = 0  # the order in which columns are moved in narrow terminals

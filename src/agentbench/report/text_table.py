@@ -8,10 +8,10 @@ column. In a pipe, which has no width, a row is always one line.
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TextIO
 
-from msgspec import Struct, field
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
@@ -23,7 +23,8 @@ _LEAST_FOLDED = 32  # the minimum width of a wrapped column
 _LEAST_LONG = 20  # the minimum width of a long text
 
 
-class TableColumn(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableColumn:
     """A column of a table."""
 
     name: str = ""

@@ -10,10 +10,10 @@ import logging
 import random
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from msgspec import Struct
 from pydantic import ValidationError
 
 from agentbench.attempt.record import AttemptRecord
@@ -29,7 +29,8 @@ _SPARE = 10_000  # lines beyond twice the keys, before the old ones are dropped
 _LOG = logging.getLogger("agentbench.cache")
 
 
-class PlannedAttempt(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedAttempt:
     """One planned attempt."""
 
     task: Task

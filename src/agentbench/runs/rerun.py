@@ -1,9 +1,8 @@
 """The unresolved attempts of an earlier run, for repeating them in a new run."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-
-from msgspec import Struct
 
 from agentbench.core.display_text import counted
 from agentbench.errors import InputError, UsageError
@@ -16,7 +15,8 @@ from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.problem import TaskId
 
 
-class FailedAttempts(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedAttempts:
     """The attempts of a run that were not resolved, and the run's options."""
 
     configuration: RunConfiguration

@@ -2,11 +2,9 @@
 
 from collections.abc import Callable, Generator
 from contextlib import closing
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import inf
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from agentbench.agents.interface import Agent
 from agentbench.attempt.executor_name import ExecutorName
@@ -26,7 +24,8 @@ from agentbench.runs.store.store import RunStore, run_lock
 from agentbench.runs.store.summaries import counts_as_failure
 
 
-class Run(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class Run:
     """A run that can start or continue."""
 
     configuration: RunConfiguration

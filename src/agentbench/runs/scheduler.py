@@ -10,8 +10,6 @@ from itertools import islice
 from threading import Event
 from typing import Self
 
-from msgspec import Struct
-
 from agentbench.attempt.record import AttemptRecord
 from agentbench.core.host import available_cpus, available_memory_mib
 from agentbench.runs.executors import Executor, FinishedAttempt
@@ -34,7 +32,8 @@ def cores_for_attempts() -> int:
     return _ATTEMPTS_PER_CORE * available_cpus()
 
 
-class FreeCapacity(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreeCapacity:
     """The cores and memory that are free now."""
 
     cpus: float
@@ -47,7 +46,8 @@ class FreeCapacity(Struct, frozen=True, kw_only=True):
         return self.is_all or (cpus <= self.cpus and needs.total_memory_mib <= self.memory_mib)
 
 
-class Capacity(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class Capacity:
     """Cores and memory, minus those that the tasks of running attempts declare. For one thread.
 
     Attempts may use less than they declare. Declared limits are counted; in addition, the memory
@@ -238,7 +238,8 @@ def retry_delay(failures: int) -> float:
     return random.uniform(0.0, min(_LONGEST_BACK_OFF, 2.0 ** (failures - 1)))
 
 
-class Schedule(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
     """The settings for making a run's attempts."""
 
     jobs: int

@@ -5,11 +5,9 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from agentbench.core.files import OWNER, UNFINISHED, has_owner_file, is_owned
 from agentbench.sandbox.bubblewrap.cgroups import find_hierarchy, remove_group
@@ -33,7 +31,8 @@ class OrphanKind(StrEnum):
     CGROUP = "cgroup"
 
 
-class Orphan(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orphan:
     """Something that agentbench created. It is an orphan only if its owner is dead."""
 
     kind: OrphanKind

@@ -11,11 +11,10 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Protocol
-
-from msgspec import Struct
 
 from agentbench.sandbox import trees
 from agentbench.sandbox.interface import Limits
@@ -32,7 +31,8 @@ _SUSPICIOUS = 4  # the same if the limit may be exceeded
 _SETTLES_WITHIN = 5.0  # seconds of measuring after a command's end
 
 
-class DiskUsage(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskUsage:
     """An amount of disk space: allocated bytes, and the number of files, folders and links."""
 
     bytes: int
@@ -52,7 +52,8 @@ class DiskGauge(Protocol):
         """
 
 
-class FolderGauge(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderGauge:
     """Measures host folders, and the removed files that processes still hold open."""
 
     folders: Sequence[Path]
@@ -148,7 +149,8 @@ def _devices_in_memory(pid: int) -> set[int]:
 _NOISE = DiskUsage(bytes=4 << 20, files=64)  # normal changes of the free space
 
 
-class _RunningMeasure(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class _RunningMeasure:
     """A measurement that has begun."""
 
     free: DiskUsage | None  # at its beginning

@@ -6,14 +6,12 @@ import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from threading import Event
-
-from msgspec import Struct, field
 
 from agentbench.core.file_locks import FileLock
 from agentbench.errors import SandboxError, UnavailableError
@@ -49,7 +47,8 @@ _WARM_UP = (
 )
 
 
-class SandboxRequest(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxRequest:
     """The request for a sandbox over filled folders."""
 
     folders: SandboxFolders

@@ -7,14 +7,13 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from pathlib import Path, PurePath, PurePosixPath
 from tarfile import BLOCKSIZE
 from threading import Condition, Event, get_ident
 from typing import Protocol, Self
-
-from msgspec import Struct, field
 
 from agentbench.core.files import own_folder
 from agentbench.errors import DoesNotFitError, RunCancelled, SandboxError
@@ -30,7 +29,8 @@ _UNPACKS_WITHIN = timedelta(minutes=10)
 _DIES_WITHIN = 10.0  # seconds
 
 
-class SandboxFolders(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxFolders:
     """The folders that a sandbox may write to, all below one that only we can list."""
 
     root: Path
@@ -89,7 +89,8 @@ def base_environment(home: PurePath, venv: PurePath) -> dict[str, str]:
     }
 
 
-class InsidePaths(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsidePaths:
     """The paths at which commands see the folders and the mounts."""
 
     workspace: PurePosixPath
@@ -141,7 +142,8 @@ class CommandRunner(Protocol):
         """
 
 
-class FolderSandbox(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class FolderSandbox:
     """The `Sandbox` of bubblewrap and process."""
 
     folders: SandboxFolders

@@ -10,10 +10,9 @@ import shutil
 import ssl
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
-
-from msgspec import Struct
 
 from agentbench.sandbox.python_stacks import base_image_name
 from agentbench.sandbox.trees import FileOwner
@@ -60,7 +59,8 @@ def can_reach(user: FileOwner | None, path: Path) -> bool:
     return real.exists() and all(folder.stat().st_mode & 0o001 for folder in (real, *real.parents))
 
 
-class HostPython(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostPython:
     """An interpreter outside any virtual environment."""
 
     prefix: Path

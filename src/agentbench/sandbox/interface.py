@@ -6,6 +6,7 @@ Three back ends implement them: docker, bubblewrap and process. All pass one con
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
@@ -13,8 +14,6 @@ from socket import socket
 from threading import Event
 from types import MappingProxyType
 from typing import NewType, Protocol, runtime_checkable
-
-from msgspec import Struct, field
 
 from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.core.network import Network
@@ -69,7 +68,8 @@ class Promise(StrEnum):
     TELLS_OOM = "tells lack of memory from a kill"
 
 
-class Limits(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
     """The limits of a sandbox, for all its processes together, and the user that they run as."""
 
     cpus: float = 1.0
@@ -82,7 +82,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     runtime: str | None = None  # a runtime of the engine; None: its default one
 
 
-class ReadOnlyMount(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOnlyMount:
     """A host file or folder, read-only in the sandbox, which gets its own copy."""
 
     name: str
@@ -91,7 +92,8 @@ class ReadOnlyMount(Struct, frozen=True, kw_only=True):
     shared: bool = False  # large: copied only if the engine cannot see it
 
 
-class Services(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
     """Containers that a compose file adds to a sandbox; `main` is the sandbox."""
 
     file: Path
@@ -113,7 +115,8 @@ class Services(Struct, frozen=True, kw_only=True):
         )
 
 
-class SandboxUse(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxUse:
     """The abilities that a sandbox needs in addition to those of ordinary sandboxes."""
 
     plain_workspace: bool = False
@@ -137,7 +140,8 @@ ORDINARY_USE = SandboxUse()
 """The use of most sandboxes."""
 
 
-class ServiceReport(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceReport:
     """The state of a service."""
 
     name: str
@@ -146,7 +150,8 @@ class ServiceReport(Struct, frozen=True, kw_only=True):
     killed: bool = False  # from outside: no process can kill its container's first one
 
 
-class Sidecar(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sidecar:
     """A program in the sandbox that talks to the host by its stdin and stdout.
 
     It runs only if a live mount was omitted, and replaces it. Its output is untrusted.
@@ -157,7 +162,8 @@ class Sidecar(Struct, frozen=True, kw_only=True):
     """Entered with the program's streams before the command starts, exited after the command."""
 
 
-class Command(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
     """One command to run in a sandbox; a shell runs only if argv names one."""
 
     argv: tuple[str, ...]
@@ -292,7 +298,8 @@ class BuildsBaseImages(Protocol):
         """
 
 
-class ImageSettings(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageSettings:
     """The settings in an image for the programs that start in it."""
 
     workdir: PurePosixPath | None

@@ -11,10 +11,9 @@ import shutil
 import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-
-from msgspec.structs import replace
 
 from agentbench.sandbox.interface import ReadOnlyMount
 

@@ -6,10 +6,8 @@ Labels and names identify the owner, so that other processes can see whether it 
 import os
 import platform
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 CGROUP_PREFIX = "agentbench-"
 OURS = "agentbench"
@@ -22,7 +20,8 @@ PROJECT = "agentbench.project"  # the Compose project of a service, network or v
 _OWNER_LABEL = "agentbench.owner"
 
 
-class ProcessOwner(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessOwner:
     """A process, identified beyond its number, which the kernel reuses."""
 
     machine: str

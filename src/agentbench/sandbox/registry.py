@@ -1,16 +1,16 @@
 """The table of back ends: how to connect to each, and the selection of one for a run."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
-
-from msgspec import Struct
 
 from agentbench.errors import SandboxError, UnavailableError, UsageError
 from agentbench.sandbox.interface import Promise, SandboxProvider
 
 
-class BackEnd(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackEnd:
     """A way to run sandboxes, with the facts that other parts of agentbench need."""
 
     name: str  # also the name of its folder in the cache
@@ -50,7 +50,8 @@ BACK_ENDS = (
 BACK_ENDS_BY_NAME = {back_end.name: back_end for back_end in BACK_ENDS}
 
 
-class BackEndSelection(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackEndSelection:
     """The back end of a run."""
 
     provider: SandboxProvider
@@ -58,7 +59,8 @@ class BackEndSelection(Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
 
 
-class BackEndProbe(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackEndProbe:
     """The result of `doctor` for one back end."""
 
     name: str

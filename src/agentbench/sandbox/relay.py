@@ -16,12 +16,11 @@ from contextlib import (
     contextmanager,
     suppress,
 )
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
-
-from msgspec.structs import replace
 
 from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox, Sidecar
 from agentbench.sandbox.mounted.tunnel import START_MARK, Multiplexer, ProtocolError

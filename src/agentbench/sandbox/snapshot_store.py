@@ -15,10 +15,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from pydantic import ValidationError
 
 from agentbench.core.checksums import ChecksummedDocument, is_undamaged, tree_checksum
@@ -44,7 +44,8 @@ class StateManifest(ChecksummedDocument):
     trees: str  # the checksum of the state's folder without its own files
 
 
-class StoredState(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredState:
     """An undamaged stored state."""
 
     workspace: Path
@@ -56,7 +57,8 @@ class DamagedStateError(SandboxError):
     """A state was changed after it was saved."""
 
 
-class SnapshotStore(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotStore:
     """The states of one back end, by key."""
 
     folder: Path

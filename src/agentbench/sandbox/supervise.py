@@ -10,11 +10,10 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import IO
-
-from msgspec import Struct
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.interface import Command, Stream
@@ -75,7 +74,8 @@ def within_hard_limit(limit: int, value: int) -> int:
     return value if hard == resource.RLIM_INFINITY else min(value, hard)
 
 
-class ResourceUse(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceUse:
     """The resources that a command used, as far as they are known."""
 
     out_of_memory: bool = False
@@ -123,7 +123,8 @@ def command_result(
     )
 
 
-class ChildResult(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildResult:
     """The end and the output of a child."""
 
     exit_code: int  # 128 + n for death by signal n, as in a shell

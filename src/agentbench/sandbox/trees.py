@@ -11,9 +11,8 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-
-from msgspec import Struct, field
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -78,7 +77,8 @@ def open_restoring_mode(name: str, flags: int, folder: int) -> int:
     return open_unlocking(name, flags, folder, restore_mode=True)
 
 
-class WalkLevel(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class WalkLevel:
     """A folder between the root and the present folder of a walk."""
 
     name: str
@@ -223,7 +223,8 @@ def _close(level: WalkLevel) -> None:
         level.descriptor = None
 
 
-class FileOwner(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileOwner:
     """The user and group that files belong to."""
 
     uid: int

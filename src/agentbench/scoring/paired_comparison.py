@@ -10,13 +10,12 @@ when they are used.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count, product
 from math import exp, hypot, log
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
-
-from msgspec import Struct
 
 from agentbench.scoring.statistics import ALPHA, Interval, TaskScore, swap_test, wilson_bounds
 
@@ -122,7 +121,8 @@ TaskPairs = Mapping[TaskPair, int]
 """How many tasks have each pair of results."""
 
 
-class Difference(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
     """Second run minus first, over their common tasks; every task weighs the same."""
 
     tasks: int

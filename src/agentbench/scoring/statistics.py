@@ -15,13 +15,12 @@ value is below `alpha`.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, takewhile
 from math import gcd, inf, lcm
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
-
-from msgspec import Struct
 
 if TYPE_CHECKING:
     import numpy as np
@@ -154,7 +153,8 @@ def _share_of_draws(marked: int, attempts: int, k: int) -> float:
     return share
 
 
-class SwapTest(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwapTest:
     """The result of testing whether one run is favoured."""
 
     p_value: float  # two-sided
@@ -226,7 +226,8 @@ def _lower_end(tail: _Tail, alpha: float) -> float:
     return float(brentq(short, low, high, xtol=1e-7))
 
 
-class _Sums(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sums:
     """The sum of differences whose signs are drawn, in whole steps of a grid."""
 
     sizes: "NDArray[np.int64]"  # of differences, in steps

@@ -10,11 +10,11 @@ bench's ids have capital letters, and its log parsers change the names of tests.
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO, Final, Literal, cast
 
-from msgspec import Struct
 from pydantic import Field, ValidationError
 
 from agentbench.core.extras import PARQUET, require
@@ -35,7 +35,8 @@ ORIGIN_FILE: Final = "swebench.json"
 """Its name in the task's folder."""
 
 
-class Rejection(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejection:
     """Why one entry of a source cannot become a task; other entries are not affected."""
 
     where: str  # the file, with its line if known; or the package, or the commit
@@ -47,7 +48,8 @@ class Rejection(Struct, frozen=True, kw_only=True):
         return ": ".join(filter(None, (self.where, self.instance, self.field, self.what)))
 
 
-class DatasetRow(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetRow:
     """One entry of a file, unchanged."""
 
     where: str

@@ -3,11 +3,10 @@
 import ast
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
-
-from msgspec import Struct
 
 from agentbench.python_source.python_syntax import UNPARSABLE, parse
 from agentbench.tasks import git_history
@@ -58,7 +57,8 @@ def has_tests(content: bytes) -> bool:
     return _DEFINES_TESTS.search(content) is not None
 
 
-class FixCommit(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixCommit:
     """A commit's change, divided into the hidden tests and the reference solution."""
 
     commit: git_history.Commit

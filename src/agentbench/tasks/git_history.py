@@ -7,12 +7,11 @@ run in the container of the final test.
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-
-from msgspec import Struct
 
 from agentbench.core.files import FileContent, owned_folder
 from agentbench.errors import InputError
@@ -28,7 +27,8 @@ PatchedFiles = Mapping[PurePosixPath, FileContent | None]
 """The files of a patch, by path: their new content, or `None` if they are deleted."""
 
 
-class Commit(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
     """One commit, without its content."""
 
     hash: str
@@ -47,7 +47,8 @@ class Commit(Struct, frozen=True, kw_only=True):
         return self.parents[0] if self.parents else None
 
 
-class ChangedFile(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedFile:
     """A file that a commit changes."""
 
     path: PurePosixPath

@@ -13,12 +13,11 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from threading import Event
 from typing import BinaryIO, cast
-
-from msgspec import Struct
 
 from agentbench.core.display_text import without_credentials
 from agentbench.errors import RunCancelled, UnavailableError
@@ -105,7 +104,8 @@ _NO_GIT = "git is not on PATH, or does not run: install git"
 _POLL_SECONDS = 0.2  # seconds; the delay until a cancelled git ends
 
 
-class GitResult(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitResult:
     """The ending and the output of one git command."""
 
     status: int

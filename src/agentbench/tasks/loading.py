@@ -11,11 +11,10 @@ import re
 import stat
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
-
-from msgspec import Struct
 
 from agentbench.core.host import default_cache_dir
 from agentbench.core.network import Network
@@ -80,7 +79,8 @@ def _matching_folders(below: Path, entry: str) -> list[Path]:
         return []
 
 
-class TaskDraft(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskDraft:
     """A folder's files, read and checked one by one."""
 
     folder: Path
@@ -237,7 +237,8 @@ def _repo_faults(folder: Path, path: str) -> Iterator[str]:
         yield f"{repo} is empty; copy the project into it, at the buggy commit"
 
 
-class LoadedTasks(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedTasks:
     """The tasks that were found, and warnings about their folders."""
 
     tasks: tuple[Task, ...]

@@ -6,10 +6,10 @@ A value of a wrong type counts as missing.
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
-from msgspec import Struct
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
@@ -35,7 +35,8 @@ class RequirementPurpose(IntEnum):
     DEVELOPMENT = 2
 
 
-class RequirementGroup(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequirementGroup:
     """Requirements that are declared in one place, for tests or for development."""
 
     where: str  # as in "extra `test` of pyproject.toml"
@@ -46,7 +47,8 @@ class RequirementGroup(Struct, frozen=True, kw_only=True):
     known_requirements: tuple[str, ...] = ()  # the known requirements in the extras and files
 
 
-class ProjectDeclaration(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectDeclaration:
     """The declarations of one file, or of several together."""
 
     installable: bool = False  # whether pip can install the project

@@ -4,12 +4,12 @@ import re
 import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 from threading import Lock
 from typing import Final
 
-from msgspec import Struct
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import Version
 
@@ -28,7 +28,8 @@ _PLAIN_SCHEMES = {"version_scheme": "only-version", "local_scheme": "no-local-ve
 _WARNINGS_LOCK = Lock()  # filters of warnings belong to the whole process
 
 
-class RequestedPython(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestedPython:
     """A version such as "3.11", and why it was chosen."""
 
     version: str

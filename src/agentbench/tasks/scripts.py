@@ -3,12 +3,12 @@
 import re
 import stat
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Final
 
-from msgspec import Struct, field
 from pydantic import AfterValidator, Field, model_validator
 
 from agentbench.core.files import FileContent
@@ -206,7 +206,8 @@ class SolutionScript(Schema):
     env_from_host: HostVariables = Field(default_factory=dict)
 
 
-class ScriptedSolution(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptedSolution:
     """A command, its variables, and the folder of its files."""
 
     command: str

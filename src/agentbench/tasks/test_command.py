@@ -3,11 +3,10 @@
 import re
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import ClassVar
-
-from msgspec import Struct
 
 from agentbench.tasks.test_runner_name import Runner
 
@@ -33,7 +32,8 @@ DEFAULT_COMMANDS: Mapping[Runner, str] = MappingProxyType(
 """The command of each runner, unless a task gives another one."""
 
 
-class TestCommand(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestCommand:
     """The command for a project's tests, mostly pytest, without the names of tests."""
 
     __test__: ClassVar[bool] = False  # pytest takes classes by their names

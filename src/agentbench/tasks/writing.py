@@ -4,12 +4,12 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import mkdtemp
 from types import MappingProxyType
 
 import tomlkit
-from msgspec import Struct, field
 from tomlkit.items import AbstractTable, Array
 
 from agentbench.core.files import own_folder, write_atomically
@@ -23,7 +23,8 @@ from agentbench.tasks.task_file import TaskFile
 _RATE_DIGITS = 3  # decimals of a rate
 
 
-class NewTask(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTask:
     """The content of a task's folder before it is written."""
 
     id: TaskId

@@ -2,11 +2,10 @@
 
 import operator
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated
 
-from msgspec import Struct, field
 from pydantic import Field, SkipValidation
 
 from agentbench.core.schema import JsonObject, Schema
@@ -102,7 +101,8 @@ class PhaseOutcome(StrEnum):
     FAILED = "failed"
 
 
-class Phase(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
     """One report about one phase of a test."""
 
     when: PhaseName
@@ -131,7 +131,8 @@ def parse_phase(when: object, outcome: object) -> tuple[PhaseName, PhaseOutcome]
     return PhaseName.CALL, PhaseOutcome.FAILED
 
 
-class ReportedSession(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class ReportedSession:
     """A session, filled while its report is read."""
 
     source: ReportSource

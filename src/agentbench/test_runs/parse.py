@@ -5,9 +5,8 @@ The stream comes first, then pytest-json-report, junit XML, the printed text and
 
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import assert_never
-
-from msgspec import Struct
 
 from agentbench.core import untrusted_json
 from agentbench.scoring.evidence import (
@@ -45,7 +44,8 @@ _CAN_PASS = (ReportSource.STREAM, ReportSource.JSON_REPORT)
 _MAX_COLLECTION_FACTS = 100  # of files that could not be collected, in a record
 
 
-class PytestExit(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PytestExit:
     """How the process of a run ended, and its request."""
 
     ending: Ending
@@ -195,7 +195,8 @@ def _summary(session: ReportedSession, cases: Collection[CaseResult]) -> PytestS
     )
 
 
-class ReportFiles(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportFiles:
     """The files of the reporters; None for a missing or refused one."""
 
     stream: str | None = None

@@ -7,12 +7,11 @@ import tarfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from threading import Event, Thread
-
-from msgspec import Struct
 
 from agentbench.core import untrusted_json
 from agentbench.core.schema import JsonObject
@@ -98,7 +97,8 @@ def read_files(
     return found
 
 
-class RunProgress(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunProgress:
     """The number of finished tests, and of tests that should run."""
 
     done: int

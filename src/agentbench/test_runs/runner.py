@@ -6,12 +6,11 @@ language are weakly controlled.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import ClassVar, NamedTuple, Protocol
-
-from msgspec import Struct, field
 
 from agentbench.sandbox.interface import ReadOnlyMount, Sandbox
 from agentbench.scoring.evidence import CommandResult, NodeId, ReportFacts, ReportTrust
@@ -115,7 +114,8 @@ class ProtectedFiles(Protocol):
         """Whether a file has the name of a test, where the whole project is a folder of tests."""
 
 
-class RunRequest(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
     """The tests to run, and how; raises ValueError if the runner would misread an argument."""
 
     runner: TestRunner
@@ -136,7 +136,8 @@ class RunRequest(Struct, frozen=True, kw_only=True):
         self.runner.check(self)
 
 
-class TestRun(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestRun:
     """One run of tests: its process, its result, and the tests that it collected."""
 
     __test__: ClassVar[bool] = False  # pytest takes classes by their names

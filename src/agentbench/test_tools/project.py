@@ -4,12 +4,11 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import PurePosixPath
 from threading import Event
-
-from msgspec import Struct
 
 from agentbench.core.schema import JsonObject, Schema
 from agentbench.errors import SandboxError
@@ -102,7 +101,8 @@ def resolve_in_sandbox(sandbox: Sandbox, paths: Sequence[str]) -> ResolvedPaths:
     return ResolvedPaths.model_validate_json(result.stdout)
 
 
-class PytestInterpreter(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PytestInterpreter:
     """An interpreter for pytest, and where it was found; `missing` if it does not exist."""
 
     name: str
@@ -110,7 +110,8 @@ class PytestInterpreter(Struct, frozen=True, kw_only=True):
     missing: bool = False
 
 
-class PytestProject(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PytestProject:
     """A project that can be tested."""
 
     root: PurePosixPath  # in the environment of the tests
@@ -146,7 +147,8 @@ def sandbox_project(
     )
 
 
-class CallControl(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallControl:
     """How a call reports progress and is cancelled."""
 
     cancel: Event

@@ -3,12 +3,10 @@
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
-
-from msgspec import Struct, field
-from msgspec.structs import replace
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.audit.patch import parse_patch
@@ -73,7 +71,8 @@ _SEALED = frozenset({ControlKind.SEALED})
 _BY_VALUE = _SEALED | {ControlKind.BLIND}
 
 
-class TaskProof(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskProof:
     """The results of running a task with its reference solution and without an agent."""
 
     faults: tuple[str, ...]
@@ -102,7 +101,8 @@ class TaskProof(Struct, frozen=True, kw_only=True):
     sandbox: str = ""
 
 
-class DecidingTests(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecidingTests:
     """The tests that the reference solution fixes, and those that pass before and after it."""
 
     fail_to_pass: tuple[NodeId, ...]
@@ -352,7 +352,8 @@ def _show_command(run: "FinishedRun", record: AttemptRecord) -> str:
     return f"its run: {shlex.join([*words, *number])}"
 
 
-class FinishedRun(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedRun:
     """A whole run: its last records, and its sandbox."""
 
     records: tuple[AttemptRecord, ...]

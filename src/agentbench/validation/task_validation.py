@@ -6,11 +6,11 @@ tests can be quarantined; the task is then validated again without them.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct
 from pydantic import Field, ValidationError
 
 from agentbench import __version__
@@ -92,7 +92,8 @@ def write_proof(folder: Path, proof: StoredProof) -> None:
     write_atomically(folder / PROOF_FILE, f"{proof.model_dump_json(indent=1)}\n".encode())
 
 
-class ValidationSettings(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationSettings:
     """The settings of a validation; `options.attempts` is the number of attempts by each agent."""
 
     options: RunOptions
@@ -103,7 +104,8 @@ class ValidationSettings(Struct, frozen=True, kw_only=True):
     resume: bool = False  # skip unchanged tasks whose proof.json has at least as many attempts
 
 
-class ValidationResult(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationResult:
     """The result for one task's folder."""
 
     folder: Path

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 from markupsafe import Markup
-from msgspec import Struct, field
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import DiffLexer
@@ -33,7 +33,8 @@ STEPS_PER_PAGE = 50
 _CHUNK = 64 * 1024
 
 
-class LogExcerpt(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogExcerpt:
     """The shown parts of a log."""
 
     head: str
@@ -89,7 +90,8 @@ def _text(content: bytes) -> str:
     return content.decode("utf-8", "replace")
 
 
-class HighlightedPatch(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HighlightedPatch:
     """The shown part of a patch."""
 
     markup: Markup
@@ -115,7 +117,8 @@ def highlight_patch(text: str) -> Markup:
     return Markup(highlight(text, DiffLexer(stripnl=False), formatter))
 
 
-class TranscriptPage(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranscriptPage:
     """Some steps of a transcript, or why there are none."""
 
     page: PageSlice[Step] = field(default_factory=PageSlice)
@@ -153,7 +156,8 @@ CONTENT_TYPES: Mapping[str, str] = {
 _STEP_EVIDENCE = re.compile(r"steps/[A-Za-z0-9][A-Za-z0-9_.-]*/evidence\.json")
 
 
-class AttemptFile(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptFile:
     """An existing file."""
 
     name: str

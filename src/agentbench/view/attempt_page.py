@@ -1,8 +1,8 @@
 """The page of one attempt: its verdict and the reason, its stages, its change, its steps."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 
-from msgspec import Struct
 from starlette.requests import Request
 
 from agentbench.attempt.logs import read_events
@@ -120,7 +120,8 @@ class ReasonStatus(StrEnum):
     NOT_TERMINAL = "did not end it"
 
 
-class ReasonCandidate(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasonCandidate:
     """A failure, and its meaning for the attempt's reason."""
 
     failure: Failure

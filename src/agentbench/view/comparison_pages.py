@@ -5,9 +5,9 @@ an attempt at each of them.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from msgspec import Struct
 from starlette.requests import Request
 
 from agentbench.errors import InputError
@@ -31,7 +31,8 @@ _MAX_LISTED = 500  # tasks of one kind
 _MIXED = "mixed"  # the verdict if only some attempts resolved the task
 
 
-class TaskSet(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskSet:
     """Runs of the same tasks, the newest first."""
 
     digest: str
@@ -39,7 +40,8 @@ class TaskSet(Struct, frozen=True, kw_only=True):
     folders: Sequence[Path]
 
 
-class MatrixCell(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatrixCell:
     """The attempts of one run at one task."""
 
     run: str

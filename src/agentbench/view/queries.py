@@ -4,13 +4,11 @@ Parsing is strict: an unknown value is an error.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from agentbench.report.attempt_text import verdict_word
 from agentbench.runs.store.summaries import AttemptSummary
@@ -61,7 +59,8 @@ def parse_positive_int(name: str, query: Mapping[str, str], *, default: int) -> 
     return int(value)
 
 
-class PageSlice(Struct, Generic[_Item], frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageSlice(Generic[_Item]):
     """The items of one page."""
 
     items: Sequence[_Item] = ()
@@ -145,7 +144,8 @@ SORT_COLUMNS: Mapping[SortKey, SortColumn] = {
 """The columns with their titles, in their order."""
 
 
-class AttemptQuery(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptQuery:
     """A filter, an order and a page."""
 
     text: str = ""
@@ -260,7 +260,8 @@ class CaseFilter(StrEnum):
     ALL = "all"
 
 
-class CasePage(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CasePage:
     """One page of an attempt's tests."""
 
     page: PageSlice[CaseChange]

@@ -6,6 +6,7 @@ and only this package creates it.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from itertools import islice
@@ -15,7 +16,6 @@ from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from msgspec import Struct
 
 from agentbench.core.display_text import counted, printable
 from agentbench.models.trajectory import ToolCall
@@ -146,7 +146,8 @@ def _printable_value(value: object) -> object:
     return value
 
 
-class PageContext(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageContext:
     """The folder of runs, and the cache of read runs."""
 
     folder: RunsFolder

@@ -12,8 +12,6 @@ from pathlib import Path
 from threading import Lock
 from typing import NamedTuple
 
-from msgspec import Struct
-
 from agentbench.attempt.logs import AttemptEvent, EventKind, read_events
 from agentbench.errors import InputError
 from agentbench.report.leaderboard import task_set
@@ -30,7 +28,8 @@ _SETTLED_S = 2.0  # seconds after which a folder's time certainly changes with i
 _MAX_SUMMARIES = 200_000  # 60 MB; the most summaries of cached runs
 
 
-class RunningAttempt(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningAttempt:
     """One running attempt."""
 
     task: str
@@ -117,7 +116,8 @@ class FileFingerprint(NamedTuple):
         return before is not None and self.inode == before.inode and self.size >= before.size
 
 
-class Fingerprint(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fingerprint:
     """The fingerprint of a run, which changes if there is something new to read."""
 
     is_live: bool
@@ -151,7 +151,8 @@ class RunPlan(NamedTuple):
     is_rerun: bool = False  # of the failed attempts of another run
 
 
-class RunOverview(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOverview:
     """A run in the list of runs."""
 
     name: str
@@ -220,7 +221,8 @@ class LiveRun:
             return datetime.now(UTC)
 
 
-class _CachedRun(Struct):
+@dataclass(slots=True)
+class _CachedRun:
     fingerprint: Fingerprint
     run: LiveRun
     lines: RecordLines | None = None  # of a live run, for reading further lines

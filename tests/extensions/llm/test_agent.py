@@ -1,9 +1,9 @@
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from agentbench.errors import UsageError
 from agentbench.extensions.llm.agent import (

@@ -1,10 +1,10 @@
 """The loop, with real clients over real HTTP; each test on both wires."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.agents.interface import Budget
 from agentbench.errors import LLMError, SandboxError

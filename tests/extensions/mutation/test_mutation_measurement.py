@@ -1,11 +1,11 @@
 """Real mutants of the small task in real sandboxes."""
 
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import PurePosixPath
 from threading import Event
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.core.files import FileContent
 from agentbench.errors import InputError, RunCancelled, SandboxError

@@ -1,9 +1,9 @@
 import json
 import threading
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench import Judge, __version__
 from agentbench.agents.reference import NoopAgent

@@ -2,10 +2,10 @@ import io
 import json
 import os
 import tarfile
+from dataclasses import replace
 from threading import Event
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench import __version__
 from agentbench.agents.interface import AgentOutcome

@@ -1,7 +1,7 @@
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.importers.dockerfiles import DockerfileEnd
 from agentbench.importers.harbor.conversion import UnsupportedTaskError, convert_task_file

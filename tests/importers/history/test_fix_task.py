@@ -1,7 +1,7 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.errors import UsageError
 from agentbench.importers.history import TaskDestination, write_fix_task

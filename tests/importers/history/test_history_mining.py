@@ -1,7 +1,7 @@
 import json
+from dataclasses import replace
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.importers.history import CandidateOutcome, FixSource, MiningSettings, mine
 from agentbench.runs.options import RunOptions

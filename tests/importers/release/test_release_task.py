@@ -1,8 +1,8 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
 import pytest
-from msgspec.structs import replace
 from packaging.version import Version
 
 from agentbench.errors import InputError

@@ -5,12 +5,12 @@ import operator
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 from unittest import mock
 
 import pytest
-from msgspec.structs import replace
 
 import agentbench
 from agentbench.integrity.control_plan import ControlledTests

@@ -1,9 +1,9 @@
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from typing import cast
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider, BwrapRunner

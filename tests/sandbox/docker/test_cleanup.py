@@ -6,9 +6,9 @@ import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.sandbox.docker import cleanup
 from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine

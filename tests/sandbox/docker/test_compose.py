@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from threading import Event, Timer
@@ -14,7 +15,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.errors import RunCancelled, SandboxError, ServiceError, UnavailableError
 from agentbench.sandbox.archives import open_tar_stream, tar_of_file

@@ -2,11 +2,11 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Timer
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.errors import RunCancelled, SandboxError, UnavailableError
 from agentbench.sandbox.docker.compose_program import ComposeProgram, find_compose

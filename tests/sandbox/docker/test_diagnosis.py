@@ -2,12 +2,12 @@
 
 import platform
 import socket
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.sandbox.docker import diagnosis
 from agentbench.sandbox.docker.connection import EngineAddress

@@ -4,10 +4,10 @@ import io
 import tarfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker.engine import Engine

@@ -4,10 +4,10 @@ The gate makes the attempts; the soak runs the whole conformance suite, too.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench import RunOptions, run_tasks
 from agentbench.errors import UnavailableError

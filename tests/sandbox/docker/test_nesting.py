@@ -4,11 +4,11 @@ import io
 import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import PurePosixPath
 from threading import Event
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.core.files import FileContent
 from agentbench.errors import RunCancelled, SandboxError

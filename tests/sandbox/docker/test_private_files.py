@@ -3,12 +3,12 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker.engine import Engine, read_facts

@@ -4,10 +4,10 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.sandbox.egress.upstream import UpstreamProxy, upstream_proxy
 from tests.patience import HANG_SECONDS

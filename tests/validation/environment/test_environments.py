@@ -1,8 +1,8 @@
+from dataclasses import replace
 from datetime import date
 from pathlib import PurePosixPath
 
 import pytest
-from msgspec.structs import replace
 
 from agentbench.errors import InputError
 from agentbench.runs.options import RunOptions

@@ -12,11 +12,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from traceback import TracebackException
 
-from msgspec.structs import replace
 from pydantic import TypeAdapter
 
 from agentbench.agents.interface import AgentOutcome

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import PurePosixPath
-
-from msgspec.structs import replace
 
 from agentbench.agents.interface import Budget
 from agentbench.errors import SandboxError

@@ -7,11 +7,9 @@ shares are ignored and remembered, so that later attempts are controlled in anot
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING
-
-from msgspec import Struct, field
-from msgspec.structs import replace
 
 from agentbench.attempt.expected_tests import expected_tests, modules_of_tests
 from agentbench.attempt.judged_tests import JudgedRuns
@@ -49,7 +47,8 @@ _ROUNDS = 4
 _MOST_ELSEWHERE = 10
 
 
-class BlindRuns(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlindRuns:
     """The blind runs of an attempt."""
 
     runs: tuple[ControlRun, ...]
@@ -232,7 +231,8 @@ def _kinds(
         yield TestControl(node_id=node_id, control=kind, why=why)
 
 
-class ControlCalibration(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class ControlCalibration:
     """One control run of an attempt, from its first try to its end."""
 
     runs: JudgedRuns

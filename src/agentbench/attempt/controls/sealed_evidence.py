@@ -7,9 +7,8 @@ at the same task. So the evidence is the sealed run's own report, with the findi
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from dataclasses import replace as replace_case
-
-from msgspec.structs import replace
 
 from agentbench.integrity.records import SealedMismatch
 from agentbench.integrity.sealing.plan import JudgedSeal

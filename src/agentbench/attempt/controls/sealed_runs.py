@@ -5,10 +5,8 @@ judged. Its recordings replace expected values that the host cannot read in the 
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
-
-from msgspec.structs import replace
 
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.controls.sealed_evidence import sealed_report

@@ -4,11 +4,9 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from threading import Thread
-
-from msgspec import Struct, field
 
 from agentbench.agents.interface import (
     Agent,
@@ -53,7 +51,8 @@ _LEAST_GRACE = timedelta(seconds=5)  # a loaded machine takes as long to end a c
 _POLL = 0.1  # seconds
 
 
-class AgentInputs(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentInputs:
     """The inputs that only agent_run has."""
 
     agent: Agent
@@ -135,7 +134,8 @@ def _endpoint(context: PreparedContext, inputs: AgentInputs) -> Iterator[ModelEn
         yield endpoint
 
 
-class AgentWork(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class AgentWork:
     """The agent's work so far."""
 
     evidence: Evidence = field(default_factory=Evidence)
@@ -212,7 +212,8 @@ def budget_of(context: PreparedContext) -> Budget:
     )
 
 
-class _SolvedTask(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SolvedTask:
     evidence: Evidence
     outcome: AgentOutcome | None  # None: the agent raised an exception
 

@@ -3,10 +3,10 @@
 import json
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
 from pydantic import Field
 
 from agentbench.core.schema import JsonObject
@@ -59,7 +59,8 @@ class WriteArguments(ToolArguments):
     content: ToolText = Field(description="The whole new content of the file.")
 
 
-class EpisodeTool(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeTool:
     """A tool for the model of an agent."""
 
     name: str

@@ -1,15 +1,15 @@
 """One judge for a whole process, for packages whose parts are created without an owner."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-
-from msgspec import Struct
 
 from agentbench.judge.judge import Judge
 from agentbench.runs.options import RunOptions
 
 
-class JudgeSettings(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeSettings:
     """The settings of a judge that a configuration file or a command line can name."""
 
     sandbox: str = "auto"

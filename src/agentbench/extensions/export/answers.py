@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-
-from msgspec import Struct
 
 from agentbench.audit.patch import FilePatch, parse_patch
 from agentbench.audit.task_facts import (
@@ -33,7 +32,8 @@ _ESCAPES = {r"\n": "\n", r"\t": "\t", r"\"": '"', r"\\": "\\"}
 _ESCAPE = re.compile(r"\\[nt\"\\]")
 
 
-class TaskAnswers(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskAnswers:
     """The answers of one task as fingerprints, and the instruction that an agent gets."""
 
     instruction: str

@@ -1,8 +1,7 @@
 """Reads the attempts of an export, and says why one is left out."""
 
+from dataclasses import dataclass
 from pathlib import Path
-
-from msgspec import Struct
 
 from agentbench.attempt.logs import EXCHANGE_LOG
 from agentbench.attempt.record import AttemptRecord
@@ -37,7 +36,8 @@ class LeftOutError(Exception):
     """An attempt has no row; the text says why."""
 
 
-class ExportedAttempt(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedAttempt:
     """An attempt with everything that a row may have."""
 
     facts: AttemptFacts
@@ -53,7 +53,8 @@ class ExportedAttempt(Struct, frozen=True, kw_only=True):
     instruction: str | None
 
 
-class AttemptReader(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptReader:
     """Reads attempts, each with the check for leaks if its task can be read."""
 
     tasks: TaskSources

@@ -1,12 +1,12 @@
 """The card of a data set: README.md with metadata in YAML, as the Hugging Face Hub reads it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType, NoneType, UnionType
 from typing import Union, get_args, get_origin
 
 import yaml
-from msgspec import Struct
 
 from agentbench import __version__
 from agentbench.core.display_text import counted, printable
@@ -70,7 +70,8 @@ _SCALARS: Mapping[object, str] = MappingProxyType(
 _LISTED_TASKS = 1000
 
 
-class CardFacts(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardFacts:
     """What a card is written from."""
 
     options: ExportOptions

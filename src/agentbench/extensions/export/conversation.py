@@ -7,8 +7,7 @@ answer again after another one, it dropped the later one.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-
-from msgspec import Struct, field
+from dataclasses import dataclass, field
 
 from agentbench.core.schema import JsonObject
 from agentbench.core.untrusted_json import TEXT_LIMIT, objects, text
@@ -21,7 +20,8 @@ _CUT = re.compile(r"\n\[\.\.\. \d+ characters left out \.\.\.\]\n")
 _PARAMETERS = ("parameters", "input_schema", "parametersJsonSchema")
 
 
-class Conversation(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
     """One conversation: its messages up to the model's last answer, and the tools it may call."""
 
     messages: tuple[Message, ...]
@@ -33,7 +33,8 @@ class Conversation(Struct, frozen=True, kw_only=True):
         return sum(message.speaker is Role.AGENT for message in self.messages)
 
 
-class AttemptConversations(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptConversations:
     """The conversations of an attempt; `main` is the one with the most answers."""
 
     main: Conversation | None
@@ -72,7 +73,8 @@ def chat_tools(request: JsonObject) -> Iterator[JsonObject]:
             yield {"type": "function", "function": function}
 
 
-class _Thread(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class _Thread:
     messages: list[Message]
     request: JsonObject = field(default_factory=dict)
 

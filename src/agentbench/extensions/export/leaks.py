@@ -7,9 +7,8 @@ whose new words it never wrote. Text of hidden tests counts wherever it is.
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from enum import StrEnum
-
-from msgspec import Struct
 
 from agentbench.audit.patch import parse_patch
 from agentbench.audit.task_facts import LeakFingerprint
@@ -37,7 +36,8 @@ class Leak(StrEnum):
     EQUAL_PATCH = "its patch equals the solution, and no conversation shows who wrote it"
 
 
-class SpokenText(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpokenText:
     """A text of an attempt, and whether the agent wrote it."""
 
     text: str

@@ -4,9 +4,8 @@ import hashlib
 import json
 import random
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
-
-from msgspec import Struct, field
 
 from agentbench.extensions.export.attempts import ExportedAttempt
 from agentbench.extensions.export.chat import ChatMessage, opening_length
@@ -32,7 +31,8 @@ class PromptKey(NamedTuple):
     prompt: str  # a digest of the messages before the first answer, and of the tools
 
 
-class _Group(Struct):
+@dataclass(slots=True)
+class _Group:
     chosen: list[AttemptRef] = field(default_factory=list)
     rejected: list[AttemptRef] = field(default_factory=list)
 

@@ -1,10 +1,9 @@
 """The attempts that an export takes, by their verdicts and names."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from types import MappingProxyType
-
-from msgspec import Struct
 
 from agentbench.errors import UsageError
 from agentbench.extensions.export.option_values import ExportFormat, VerdictKind
@@ -32,7 +31,8 @@ DEFAULT: Mapping[ExportFormat, frozenset[VerdictKind]] = MappingProxyType(
 """The verdicts that each format has without `--verdict`."""
 
 
-class Selection(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
     """Filters; an empty one lets everything pass."""
 
     verdicts: frozenset[VerdictKind]

@@ -1,15 +1,15 @@
 """The options of an export, and what became of the attempts."""
 
 from collections import Counter
-
-from msgspec import Struct, field
+from dataclasses import dataclass, field
 
 from agentbench.extensions.export.option_values import ExportFormat
 from agentbench.extensions.export.selection import Selection
 from agentbench.judge.reward_kind import RewardKind
 
 
-class ExportOptions(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportOptions:
     """How to export."""
 
     format: ExportFormat
@@ -23,7 +23,8 @@ class ExportOptions(Struct, frozen=True, kw_only=True):
     overwrite: bool = False
 
 
-class ExportCounts(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class ExportCounts:
     """What became of the attempts."""
 
     attempts: int = 0  # of all runs

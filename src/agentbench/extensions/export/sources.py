@@ -1,9 +1,8 @@
 """The runs of an export, and the tasks of their attempts, which say what must not be in it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-
-from msgspec import Struct, field
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.errors import InputError
@@ -17,7 +16,8 @@ from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 
 
-class SourceRun(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRun:
     """A run with its configuration."""
 
     reported: ReportedRun
@@ -63,7 +63,8 @@ class SourceRun(Struct, frozen=True, kw_only=True):
         return RunStore(self.reported.folder).folder_of(record)
 
 
-class TaskSources(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class TaskSources:
     """Finds the tasks of attempts: those that were named, or where their run found them."""
 
     mirrors: Mirrors

@@ -5,14 +5,12 @@ import json
 import re
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from importlib import metadata
 from importlib.resources import files
 from pathlib import PurePosixPath
 from typing import ClassVar
-
-from msgspec import Struct, field
-from msgspec.structs import replace
 
 from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.core.extras import DISTRIBUTION
@@ -190,7 +188,8 @@ def note_about(answer: talk.ModelAnswer) -> str:
     return "" if answer.tool_calls else prompt("reminder")
 
 
-class LlmAgent(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmAgent:
     """A model with tools for the sandbox's workspace; the loop itself runs on this machine.
 
     A step is one answer of the model with all of its calls. An answer without a call gets a
@@ -249,7 +248,8 @@ class LlmAgent(Struct, frozen=True, kw_only=True):
         return dataclasses.replace(outcome, usage=model.traffic().usage)
 
 
-class _AgentLoop(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class _AgentLoop:
     settings: LlmAgent
     context: ToolContext
     model: ModelEndpoint

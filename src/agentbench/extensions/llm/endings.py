@@ -1,10 +1,9 @@
 """Counts, repeated requests and endings of an attempt of the built-in agent."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import count
-
-from msgspec import Struct
 
 from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.extensions.llm.tools import EFFECT_OF_TOOL, ToolEffect
@@ -61,7 +60,8 @@ def complete_with_retries(
     raise AssertionError("a count does not end")
 
 
-class AttemptCounts(Struct):
+@dataclass(slots=True)
+class AttemptCounts:
     """Counts steps, calls and errors; a step is one answer of the model."""
 
     steps: int = 0

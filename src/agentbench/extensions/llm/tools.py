@@ -5,6 +5,7 @@ Files are read and edited by `in_sandbox.py`, which runs in the sandbox.
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum, auto
 from functools import cache, partial
@@ -12,7 +13,6 @@ from importlib.resources import files
 from threading import Event
 from typing import Generic, TypeVar
 
-from msgspec import Struct
 from pydantic import Field, ValidationError
 
 from agentbench.agents.interface import Budget
@@ -67,7 +67,8 @@ class ToolEffect(Enum):
     SUBMITS = auto()
 
 
-class ToolContext(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext:
     """The objects that tools use."""
 
     sandbox: Sandbox
@@ -75,7 +76,8 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     project: PytestProject  # to run tests
 
 
-class Tool(Struct, Generic[ToolArgumentsT], frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool(Generic[ToolArgumentsT]):
     """One tool; `act` gets checked arguments."""
 
     name: str

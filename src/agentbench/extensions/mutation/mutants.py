@@ -7,11 +7,10 @@ or an argument, and mutmut 3.8 needs textual and has no public interface for its
 import ast
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 from types import CodeType
-
-from msgspec import Struct
 
 from agentbench.errors import InputError
 from agentbench.extensions.mutation.mutation_rewrites import (
@@ -32,7 +31,8 @@ _BYTE_ORDER_MARK = "\ufeff"
 _DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
-class TouchedLines(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TouchedLines:
     """Lines of a fixed file, counted from 1."""
 
     changed: frozenset[int]  # the lines that the fix added or replaced
@@ -68,7 +68,8 @@ def lines_of_functions(tree: ast.Module, touched: TouchedLines) -> frozenset[int
     )
 
 
-class FixedFile(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixedFile:
     """A Python file before and after the reference solution."""
 
     path: PurePosixPath
@@ -76,7 +77,8 @@ class FixedFile(Struct, frozen=True, kw_only=True):
     after: bytes
 
 
-class Mutant(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutant:
     """One file of the fixed tree with a small wrong change."""
 
     path: PurePosixPath
@@ -84,7 +86,8 @@ class Mutant(Struct, frozen=True, kw_only=True):
     change: MutantChange
 
 
-class Mutants(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutants:
     """All mutants of a fix."""
 
     scope: MutationScope
@@ -128,7 +131,8 @@ def mutants_of(files: Sequence[FixedFile]) -> Mutants:
     )
 
 
-class _ParsedFile(Struct, frozen=True, kw_only=True, eq=False):
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _ParsedFile:
     file: FixedFile
     before: str
     source: SourceText

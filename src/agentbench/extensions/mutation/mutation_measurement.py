@@ -3,11 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from threading import Event
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from agentbench.attempt import judged_tests
 from agentbench.attempt.agent_work.agent_outcome import judged_change
@@ -46,7 +44,8 @@ _TIMEOUT_SLACK = timedelta(seconds=10)  # in addition, since an interpreter may 
 _LIMIT_ENDINGS = frozenset({Ending.OUT_OF_MEMORY, Ending.OUT_OF_DISK})
 
 
-class MutationScoreSettings(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MutationScoreSettings:
     """The settings for measuring mutation scores."""
 
     options: RunOptions
@@ -164,14 +163,16 @@ def _prepared_context(
                 provider.discard(context.prepared.snapshot)
 
 
-class MutantRunResult(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MutantRunResult:
     """The result of the hidden tests for one change."""
 
     outcome: MutantOutcome
     detail: str = ""
 
 
-class HiddenTestRun(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HiddenTestRun:
     """A run of the hidden tests, with all of its tests, not only the deciding ones."""
 
     evidence: Evidence

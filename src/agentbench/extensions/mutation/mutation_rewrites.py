@@ -3,9 +3,8 @@
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from difflib import SequenceMatcher
-
-from msgspec import Struct
 
 from agentbench.python_source.source_text import SourceSpan, SourceText
 
@@ -84,7 +83,8 @@ def _is_without_behaviour(node: ast.AST) -> bool:
             return False
 
 
-class Rewrite(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewrite:
     """New text for a part of a source."""
 
     span: SourceSpan

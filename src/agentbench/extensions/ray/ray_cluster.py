@@ -8,14 +8,13 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
 from functools import cache
 from queue import Empty, SimpleQueue
 from threading import Lock
 from typing import Any, Self
 
 import ray
-from msgspec import Struct, field
-from msgspec.structs import replace
 from ray.exceptions import RayError, RayTaskError, TaskCancelledError
 
 from agentbench.agents.interface import Agent
@@ -72,7 +71,8 @@ def connect() -> int:
     return slots
 
 
-class _RemoteTask(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RemoteTask:
     """A try that a node makes."""
 
     planned: PlannedAttempt
@@ -243,7 +243,8 @@ class RayExecutor:
         return excluded_record(away.planned.task, self._agent, self._resources, away.slot, fault)
 
 
-class RayAttempts(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RayAttempts:
     """Makes single tries, each with an agent of its own; safe to use from several threads."""
 
     worker: remote_attempt.WorkerConfig

@@ -12,11 +12,9 @@ import shutil
 import tarfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from agentbench import __version__
 from agentbench.agents.interface import Agent
@@ -40,7 +38,8 @@ _gateways_at_exit = ExitStack()
 _POLL = 0.2  # seconds; a cluster's cancellation does not end a blocking call
 
 
-class FolderArchive(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderArchive:
     """A folder as a tar, and the names of files that are too large for it."""
 
     content: bytes
@@ -134,7 +133,8 @@ def _bundle(task: Task) -> str | None:
     return url if url is not None and url.startswith("/") else None
 
 
-class WorkerConfig(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerConfig:
     """The configuration of a run for the nodes that make its attempts."""
 
     run_id: RunId
@@ -167,7 +167,8 @@ def gateway_of_process(worker: WorkerConfig, agent: Agent, cache_dir: Path) -> M
     return _open_gateways[key]
 
 
-class RemoteAttempt(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteAttempt:
     """One try at one attempt, with the task and its files."""
 
     worker: WorkerConfig
@@ -177,7 +178,8 @@ class RemoteAttempt(Struct, frozen=True, kw_only=True):
     retry_of: int | None
 
 
-class RemoteResult(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteResult:
     """The record of a try, and the attempt's folder as a tar."""
 
     record: AttemptRecord

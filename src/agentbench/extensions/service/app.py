@@ -1,12 +1,12 @@
 """The web application of the service: its paths, its errors, its OpenAPI description."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from msgspec import Struct
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Scope
@@ -52,7 +52,8 @@ _PROBLEM_RESPONSES: Final[dict[int | str, dict[str, object]]] = {
 }
 
 
-class ServiceParts(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceParts:
     """The parts of a service that the application uses."""
 
     judge: Judge

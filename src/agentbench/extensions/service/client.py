@@ -11,12 +11,12 @@ import secrets
 from collections.abc import AsyncIterable, Coroutine, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
 from typing import Final, Self, TypeVar
 
 import httpx2
-from msgspec import Struct, field
 
 from agentbench.errors import UsageError
 from agentbench.extensions.service.connection import Connection, error_of
@@ -43,7 +43,8 @@ _CLOSE_SECONDS: Final = 30.0
 _NOT_OPEN: Final = "the judge is not open; use it in a `with` or `async with` block"
 
 
-class _OpenClient(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class _OpenClient:
     """The parts of an open client."""
 
     loop: asyncio.AbstractEventLoop

@@ -8,9 +8,9 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
-from msgspec import Struct
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -27,7 +27,8 @@ _HEADERS: Final = {
 _MAX_DIGITS: Final = 18
 
 
-class RequestLimits(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestLimits:
     """The limits of one request."""
 
     max_body_bytes: int = 64 << 20

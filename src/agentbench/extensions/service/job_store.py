@@ -8,11 +8,10 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
-
-from msgspec import Struct
 
 from agentbench.attempt.record import RunId
 from agentbench.errors import InputError, StorageError, UsageError
@@ -64,7 +63,8 @@ CREATE INDEX starts_of_jobs ON starts (job);
 _OPEN = (JobState.QUEUED.value, JobState.RUNNING.value)
 
 
-class NewJob(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJob:
     """A job to store."""
 
     id: str
@@ -84,7 +84,8 @@ class NewJob(Struct, frozen=True, kw_only=True):
         return json.dumps([*values, self.deadline, self.group])
 
 
-class WaitingJob(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingJob:
     """A job that waits for a free slot."""
 
     id: str

@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
-
-from msgspec import Struct
 
 from agentbench.attempt.record import RunId
 from agentbench.errors import AgentbenchError, InputError, UnavailableError
@@ -32,7 +31,8 @@ _PRUNE_EVERY: Final = 600.0  # seconds
 _DRAINING_RETRY: Final = {"Retry-After": "10"}
 
 
-class JobLimits(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobLimits:
     """The limits of the queue."""
 
     max_waiting: int = 100_000
@@ -41,7 +41,8 @@ class JobLimits(Struct, frozen=True, kw_only=True):
     """Ended jobs are deleted after this time, in seconds."""
 
 
-class _Group(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class _Group:
     """A group of jobs, as something to watch."""
 
     name: str

@@ -5,13 +5,13 @@ import socket
 import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Final
 
 import uvicorn
-from msgspec import Struct
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from agentbench.core.access_policy import AccessPolicy
@@ -31,7 +31,8 @@ _CLOSE_SECONDS: Final = 2  # for answers that are being sent at the end
 _MAX_HEADER_BYTES: Final = 32 << 10
 
 
-class ServiceSettings(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceSettings:
     """The settings of a service."""
 
     queue: Path

@@ -5,9 +5,8 @@ import secrets
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import Final
-
-from msgspec import Struct
 
 from agentbench.extensions.service.messages import SessionDescription
 from agentbench.extensions.service.problems import ProblemCode, ProblemError
@@ -19,7 +18,8 @@ _POLL: Final = 5.0  # seconds between two searches for idle sessions
 _ID_BYTES: Final = 16
 
 
-class SessionLimits(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionLimits:
     """The limits of sessions."""
 
     max_sessions: int = 256
@@ -27,7 +27,8 @@ class SessionLimits(Struct, frozen=True, kw_only=True):
     """A session without a call for so long is closed."""
 
 
-class _OpenSession(Struct, kw_only=True, eq=False):
+@dataclass(slots=True, kw_only=True, eq=False)
+class _OpenSession:
     """One session."""
 
     context: SessionContext

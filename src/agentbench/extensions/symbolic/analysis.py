@@ -9,10 +9,10 @@ The code could forge its answer, but that deceives only its own author; it is pa
 import json
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
-from msgspec import Struct
 from pydantic import Field, ValidationError
 
 from agentbench.core.schema import Schema
@@ -138,7 +138,8 @@ class AnalysisAim(StrEnum):
     BRANCHES = "branches"
 
 
-class AnalysisRequest(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysisRequest:
     """A question about a function."""
 
     aim: AnalysisAim

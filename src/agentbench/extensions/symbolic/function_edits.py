@@ -5,10 +5,9 @@ import copy
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
-
-from msgspec import Struct
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _NAMES_AND_CASES = 2  # arguments
@@ -91,14 +90,16 @@ class MethodCall(NamedTuple):
     method: str
 
 
-class FileVocabulary(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileVocabulary:
     """The values, texts and methods in a file of tests."""
 
     texts: tuple[str, ...]
     methods: Mapping[str, frozenset[str]]  # the methods that the file calls on a name
 
 
-class NodeChange(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeChange:
     """One change of a function, by the index of a node in it."""
 
     node: int  # its index in ast.walk

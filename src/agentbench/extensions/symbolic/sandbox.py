@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from threading import Event, RLock
-
-from msgspec import Struct
 
 from agentbench.extensions.symbolic.libraries import (
     PythonVersion,
@@ -26,7 +25,8 @@ ANALYSIS_LIMITS = Limits(
 _OUTPUT_CAP = 1 << 20  # bytes
 
 
-class AnalysisSandbox(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysisSandbox:
     """An open sandbox with the code in it."""
 
     sandbox: Sandbox

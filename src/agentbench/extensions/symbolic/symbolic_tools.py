@@ -4,11 +4,11 @@ import platform
 import re
 import time
 from abc import abstractmethod
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from threading import Event
 from typing import Annotated
 
-from msgspec import Struct
 from pydantic import AfterValidator, Field
 
 from agentbench.core.extras import SYMBOLIC, install_command, is_installed
@@ -36,7 +36,8 @@ Timeout = Annotated[
 ]
 
 
-class SymbolicTools(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SymbolicTools:
     """The symbolic tools, with their sandboxes."""
 
     sandboxes: AnalysisSandboxes

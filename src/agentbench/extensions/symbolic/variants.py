@@ -8,8 +8,6 @@ from itertools import chain, combinations
 from random import Random
 from typing import NamedTuple
 
-from msgspec import Struct
-
 from agentbench.extensions.symbolic import function_edits
 from agentbench.python_source import python_syntax
 
@@ -112,7 +110,8 @@ class ChangedTestVariant:
     changes: tuple[function_edits.NodeChange, ...]
 
 
-class AmplifiedTests(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AmplifiedTests:
     """A file of changed tests."""
 
     source: str

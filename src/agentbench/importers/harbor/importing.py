@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
-
-from msgspec.structs import replace
 
 from agentbench.errors import InputError
 from agentbench.importers import task_folders

@@ -3,10 +3,9 @@
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-
-from msgspec import Struct
 
 from agentbench.errors import ServiceError
 from agentbench.sandbox.docker.compose import check_compose_file
@@ -22,7 +21,8 @@ _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _CHECK_TIMES = {"interval": 30.0, "timeout": 30.0, "start_period": 0.0, "start_interval": 5.0}
 
 
-class MainService(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MainService:
     """The settings of `main` in a compose file, as far as a task's table needs them."""
 
     builds: bool = False

@@ -8,13 +8,13 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Self
 
 import pypi_simple
 import requests
-from msgspec import Struct
 from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
@@ -32,7 +32,8 @@ _MAX_DOWNLOAD = 64 << 20
 _ARCHIVES = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")
 
 
-class RequestedReleases(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestedReleases:
     """A package and two of its releases."""
 
     package: str  # its normalised name
@@ -107,7 +108,8 @@ def _version(word: str) -> Version:
         raise InputError(f"version: expected one as in `1.2.3`, found {word!r}") from None
 
 
-class PipSettings(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipSettings:
     """The part of pip's configuration that a download needs."""
 
     index: str | None = None  # the index's address; None: the public one
@@ -161,7 +163,8 @@ def _last_value(options: Mapping[str, str], name: str) -> str | None:
     return found[-1] if found else None
 
 
-class Release(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
     """A release with a source distribution."""
 
     package: str
@@ -175,7 +178,8 @@ class Release(Struct, frozen=True, kw_only=True):
         return next(end for end in _ARCHIVES if self.file.filename.endswith(end))
 
 
-class PackageReleases(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackageReleases:
     """The two releases for a task."""
 
     old: Release

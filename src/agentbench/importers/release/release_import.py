@@ -3,10 +3,9 @@
 import os
 import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
-
-from msgspec import Struct, field
 
 from agentbench.core.files import owned_folder
 from agentbench.core.schema import Schema
@@ -49,7 +48,8 @@ class ImportedPair(Schema):
         return " ".join(filter(None, (self.package, self.old, self.new)))
 
 
-class ReleaseImportSettings(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseImportSettings:
     """The folder for the tasks, and the settings of their validation."""
 
     index: PackageIndex
@@ -80,12 +80,14 @@ def import_releases(
     return [importer.entries[pair] for pair in requested]
 
 
-class _Candidate(Struct):
+@dataclass(slots=True)
+class _Candidate:
     requested: RequestedReleases
     pair: PackageReleases | None = None  # None: not found on the index
 
 
-class _ReleaseImporter(Struct):
+@dataclass(slots=True)
+class _ReleaseImporter:
     settings: ReleaseImportSettings
     follow: FollowRun
     entries: dict[RequestedReleases, ImportedPair] = field(default_factory=dict)

@@ -3,13 +3,12 @@
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from msgspec import Struct
-from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
@@ -60,7 +59,8 @@ _BACK_ENDS = ("maturin", "mesonpy", "scikit_build", "setuptools_rust")
 _ARGUMENTS = frozenset({"ext_modules", "rust_extensions", "cffi_modules"})
 
 
-class ChangelogSection(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangelogSection:
     """The section of one release."""
 
     file: str
@@ -204,7 +204,8 @@ def _without_lines(text: str, added: set[str]) -> str:
     return "\n".join(remaining + (block or [])).strip("\n")
 
 
-class UnpackedReleases(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnpackedReleases:
     """Two releases, unpacked and cleaned for comparison."""
 
     old: Path

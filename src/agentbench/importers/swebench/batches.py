@@ -7,9 +7,8 @@ started again validates only the remaining instances.
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-
-from msgspec import Struct, field
 
 from agentbench.core.display_text import counted
 from agentbench.core.host import available_cpus
@@ -43,7 +42,8 @@ _PER_JOB = 4  # instances of a batch for each parallel attempt
 _LEAST_BATCH = 8
 
 
-class ImportProof(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportProof:
     """The settings for running new tasks."""
 
     settings: ValidationSettings
@@ -57,7 +57,8 @@ class ImportProof(Struct, frozen=True, kw_only=True):
         return max(_LEAST_BATCH, _PER_JOB * (self.settings.options.jobs or available_cpus()))
 
 
-class ImportedInstances(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class ImportedInstances:
     """The results of an import so far."""
 
     total: int = 0  # instances to import

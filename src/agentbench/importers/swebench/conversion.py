@@ -7,10 +7,9 @@ and without the test files that show it, which the hidden tests restore.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from tempfile import NamedTemporaryFile
-
-from msgspec import Struct, field
 
 from agentbench.importers.swebench.environments import InstanceEnvironment
 from agentbench.importers.swebench.instance import NameKind, SwebenchInstance, name_kind
@@ -68,7 +67,8 @@ def _listed_paths(patch: bytes) -> list[str]:
     return [field.split("\t", 2)[2] for field in fields]
 
 
-class TaskContent(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskContent:
     """The parts in which the two kinds of instances differ."""
 
     repo: RepoTable

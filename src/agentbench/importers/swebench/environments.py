@@ -3,10 +3,9 @@
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from msgspec import Struct, field
-from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement, Requirement
 from pydantic import ValidationError
 
@@ -66,7 +65,8 @@ USER {user}
 """
 
 
-class InstanceEnvironment(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceEnvironment:
     """Three tables of a task.toml, and the files that they need."""
 
     environment: EnvironmentTable
@@ -109,7 +109,8 @@ ImageFault = Callable[[str], str | None]
 """Returns why the image of a name is not available; None: it is."""
 
 
-class EnvironmentSources(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentSources:
     """The sources of environments, in order of use."""
 
     choice: EnvironmentChoice = EnvironmentChoice.AUTO

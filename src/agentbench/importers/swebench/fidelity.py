@@ -4,9 +4,8 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-
-from msgspec import Struct
 
 from agentbench.core.display_text import counted, one_line
 from agentbench.importers.swebench.batches import ImportedInstances
@@ -20,7 +19,8 @@ _NAMES = re.compile(r"'[^']*'|\S*[\d/]\S*")
 _MAX_KINDS = 20  # of reasons
 
 
-class InstanceReport(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceReport:
     """The result for one instance."""
 
     instance: str

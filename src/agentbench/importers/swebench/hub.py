@@ -11,12 +11,11 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import chain
 from logging import ERROR
 from pathlib import Path, PurePosixPath
-
-from msgspec import Struct
 
 from agentbench.core.display_text import list_with_more, one_line
 from agentbench.core.extras import HUB, require
@@ -37,7 +36,8 @@ Splits = Mapping[str, Mapping[str, Sequence[str]]]
 """The files of each split, by the name of the configuration."""
 
 
-class HubDataset(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubDataset:
     """The requested part of a data set; without a value the default or only one."""
 
     name: str
@@ -46,7 +46,8 @@ class HubDataset(Struct, frozen=True, kw_only=True):
     revision: str | None = None
 
 
-class DownloadedSplit(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DownloadedSplit:
     """The files of a split on this machine."""
 
     source: str  # the data set's name and the commit that was read

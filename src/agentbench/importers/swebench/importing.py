@@ -4,12 +4,10 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-
-from msgspec import Struct, field
-from msgspec.structs import replace
 
 from agentbench.core.files import owned_folder
 from agentbench.errors import GitCloneError, InputError
@@ -73,7 +71,8 @@ def is_local(url: str) -> bool:
     return url.startswith("file://")
 
 
-class ImportSelection(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportSelection:
     """The instances to import, and how."""
 
     out: Path
@@ -85,7 +84,8 @@ class ImportSelection(Struct, frozen=True, kw_only=True):
     dataset: str = ""  # the data set of the Hub with its commit, which tasks remember
 
 
-class RowSource(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowSource:
     """A file or a data set that can be read more than once."""
 
     name: str
@@ -97,7 +97,8 @@ def file_source(path: Path) -> RowSource:
     return RowSource(name=str(path), rows=lambda: read_rows(path))
 
 
-class SwebenchImportResult(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class SwebenchImportResult:
     """The results of importing some rows of a file."""
 
     written: dict[Path, InstanceState] = field(default_factory=dict)
@@ -201,7 +202,8 @@ def _import_row(
     imported.add(folder, parsed, state)
 
 
-class SelectedRow(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectedRow:
     """A row of a file, with the id of its task."""
 
     id: TaskId
@@ -254,7 +256,8 @@ def row_key(row: SelectedRow, choice: ImportSelection) -> str | None:
     )
 
 
-class _InstanceImporter(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class _InstanceImporter:
     choice: ImportSelection
     mirrors: Mirrors
     states: ImportStates
@@ -373,7 +376,8 @@ def _head_of(url: str) -> str:
     return commit
 
 
-class InstanceEnvironmentFinder(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class InstanceEnvironmentFinder:
     """Tries environments, once for all instances of a repository with equal declarations."""
 
     environments: EnvironmentFinder

@@ -9,12 +9,11 @@ needs another host or another library.
 
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-
-from msgspec import Struct, field
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.core.display_text import list_with_more
@@ -45,7 +44,8 @@ _WHY_LEFT_OUT = {
 }
 
 
-class LocatedTests(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocatedTests:
     """The node ids of an instance's test names."""
 
     fail_to_pass: tuple[NodeId, ...]
@@ -58,7 +58,8 @@ class LocatedTests(Struct, frozen=True, kw_only=True):
     passing: tuple[str, ...] = ()  # names in FAIL_TO_PASS that pass before it
 
 
-class LocatingResult(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocatingResult:
     """The refused tasks, and how the lists of the others differ from the data set's."""
 
     rejections: tuple[Rejection, ...] = ()

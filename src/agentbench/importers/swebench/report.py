@@ -5,11 +5,11 @@ unresolved; so is a final test that timed out.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct
 from pydantic import Field
 
 from agentbench.agents.predictions import NO_PREDICTION
@@ -86,7 +86,8 @@ class SwebenchInstanceReport(Schema):
     tests_status: StatusOfTests
 
 
-class ReportedInstance(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedInstance:
     """A task of a run, its instance, and the attempt, if there was one."""
 
     origin: SwebenchOrigin | None  # None: not imported from an instance

@@ -3,8 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator, Mapping
-
-from msgspec.structs import replace
+from dataclasses import replace
 
 from agentbench.integrity.expectation_changes.expected_literals import LiteralReader
 from agentbench.integrity.expectation_changes.expected_values import ExpectedValue

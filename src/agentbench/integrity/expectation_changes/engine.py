@@ -2,9 +2,8 @@
 
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
-
-from msgspec import Struct
 
 from agentbench.integrity import records
 from agentbench.integrity.expectation_changes import disguise, parsed_file
@@ -27,7 +26,8 @@ _GENERATOR = "it is a generator, in which an assertion at the end is not reached
 _LONGEST_TEXT = 200
 
 
-class SelectedChange(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectedChange:
     """An expected value and its replacement."""
 
     value: ExpectedValue

@@ -2,9 +2,7 @@
 
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-from msgspec import Struct
-from msgspec.structs import replace
+from dataclasses import dataclass, replace
 
 from agentbench.integrity.expectation_changes.expected_values import (
     ConstantValue,
@@ -39,7 +37,8 @@ ParameterColumn = tuple[tuple[ParameterRow | None, ast.expr], ...]
 """The expressions of a parameter or a loop variable, one for each iteration."""
 
 
-class LiteralReader(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiteralReader:
     """Reads expected expressions of one test function."""
 
     source: SourceText

@@ -5,8 +5,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from random import Random
 
-from msgspec import Struct
-
 from agentbench.integrity.expectation_changes.disguise import write_disguised
 from agentbench.integrity.expectation_changes.other_values import (
     NEAR,
@@ -21,7 +19,8 @@ from agentbench.python_source.constants import LiteralValue
 from agentbench.python_source.source_text import SourceSpan
 
 
-class Replacement(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replacement:
     """New text, and its value for people."""
 
     text: str
@@ -43,14 +42,16 @@ class ValueRewriter(ABC):
         """Text with another value, or `None` if no value certainly differs."""
 
 
-class ParameterRow(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterRow:
     """One set of parameters of a test, which is a row of one of the function's tables."""
 
     table: int
     index: int
 
 
-class ExpectedValue(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedValue:
     """A value in a test function that decides whether the test passes."""
 
     span: SourceSpan

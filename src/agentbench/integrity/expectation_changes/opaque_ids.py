@@ -4,10 +4,9 @@ import ast
 import math
 import string
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, product
 from random import Random
-
-from msgspec import Struct, field
 
 from agentbench.integrity.expectation_changes.parsed_file import ParsedFile, ParsedFunction
 from agentbench.python_source import parametrize
@@ -33,7 +32,8 @@ _RANK = 3
 _LENGTH = 10
 
 
-class ParameterCase(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ParameterCase:
     """One row of each table, in pytest's order of ids."""
 
     rows: tuple[int, ...]
@@ -122,7 +122,8 @@ def _are_whole(names: Collection[str], known: Mapping[str, ParameterCase]) -> bo
     )
 
 
-class OpaqueIds(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class OpaqueIds:
     """The changes of the ids of a file."""
 
     edits: list[SourceEdit] = field(default_factory=list)

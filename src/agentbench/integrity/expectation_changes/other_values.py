@@ -5,9 +5,8 @@ import math
 import re
 import string
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from random import Random
-
-from msgspec import Struct
 
 from agentbench.python_source.constants import Scalar
 
@@ -18,7 +17,8 @@ _ERRORS = (TypeError, KeyError, IndexError, AttributeError, ZeroDivisionError, G
 _WARNINGS = (UnicodeWarning, BytesWarning, ImportWarning, SyntaxWarning)
 
 
-class Distance(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distance:
     """The distance of a new value from the old one."""
 
     relative: float = 0.0

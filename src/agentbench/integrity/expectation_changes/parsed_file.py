@@ -2,8 +2,7 @@
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 from agentbench.integrity.expectation_changes import expected_values
 from agentbench.integrity.expectation_changes.assertions import Helpers, expected_in
@@ -83,7 +82,8 @@ def _outputs(
             )
 
 
-class ParsedFunction(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedFunction:
     """A test function with its parameters and expected values."""
 
     name: str
@@ -92,7 +92,8 @@ class ParsedFunction(Struct, frozen=True, kw_only=True):
     values: tuple[expected_values.ExpectedValue, ...] = ()
 
 
-class ParsedFile(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedFile:
     """A parsed file of tests."""
 
     source: source_text.SourceText

@@ -6,9 +6,8 @@ test, so nothing in it is trusted; malformed parts become `Unreadable`.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
-
-from msgspec import Struct
 
 from agentbench.core import untrusted_json
 from agentbench.core.schema import JsonObject
@@ -33,21 +32,24 @@ _MOST_BITS_SHOWN = 4000  # in decimal; str() refuses huge numbers
 _DECIMAL = re.compile(r"[+-]?(\d{1,1000}(\.\d{0,1000})?(E[+-]?\d{1,19})?|s?NaN\d{0,99}|Infinity)")
 
 
-class Leaf(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Leaf:
     """A single value: None, a bool, a number, a text, bytes; or how many levels up a cycle goes."""
 
     kind: str
     value: str | bytes | float | complex | None
 
 
-class Digest(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Digest:
     """A value, or the rest of a sequence, that was too large to record."""
 
     sha256: str
     count: int  # its nodes, or the items of the rest
 
 
-class Group(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Group:
     """A container, or a value of the standard library with its parts; a dict has pairs."""
 
     kind: str
@@ -55,7 +57,8 @@ class Group(Struct, frozen=True):
     rest: Digest | None = None
 
 
-class Instance(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Instance:
     """An object that is not exactly of a built-in type."""
 
     kind: str
@@ -74,14 +77,16 @@ class Instance(Struct, frozen=True):
         return dict(self.disclosures).get(name)
 
 
-class Unreadable(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Unreadable:
     """A value that could not be recorded, or a malformed recording; it equals nothing."""
 
 
 CanonicalValue: TypeAlias = Leaf | Group | Instance | Digest | Unreadable
 
 
-class Recording(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Recording:
     """One recording of one place of a sealed test."""
 
     site: int

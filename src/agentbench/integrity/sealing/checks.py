@@ -2,19 +2,20 @@
 
 import ast
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from msgspec import Struct, field
 
-
-class Recorded(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Recorded:
     """An operand that the sealed test records, by its position among the recorded values."""
 
     index: int
 
 
-class Removed(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Removed:
     """An operand that was taken out of the test."""
 
     node: ast.expr
@@ -25,7 +26,8 @@ class Removed(Struct, frozen=True):
 Operand: TypeAlias = Recorded | Removed
 
 
-class Comparison(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
     """A chain of comparisons."""
 
     operands: tuple[Operand, ...]
@@ -35,7 +37,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     is_computed: bool = False  # code that may be under test computes the expected value
 
 
-class Truthiness(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truthiness:
     """A condition of a single value."""
 
     index: int
@@ -43,7 +46,8 @@ class Truthiness(Struct, frozen=True, kw_only=True):
     is_likely: bool = False  # whether most code gives this value, so that it proves nothing
 
 
-class TextMatch(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextMatch:
     """A text that a regular expression must match somewhere."""
 
     index: int
@@ -60,7 +64,8 @@ class LineOrder(StrEnum):
     NOWHERE = "nowhere"
 
 
-class LineMatch(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineMatch:
     """Lines of an output that patterns must match, as pytest's LineMatcher does it."""
 
     index: int
@@ -69,7 +74,8 @@ class LineMatch(Struct, frozen=True, kw_only=True):
     is_regex: bool = False  # otherwise a pattern of fnmatch
 
 
-class PageText(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageText:
     """The recorded status and text of a page, which `assertContains` of Django compares."""
 
     status: Removed
@@ -78,7 +84,8 @@ class PageText(Struct, frozen=True, kw_only=True):
     negated: bool = False
 
 
-class Raised(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raised:
     """An expected exception, or an expected warning."""
 
     types: Operand | None
@@ -87,13 +94,15 @@ class Raised(Struct, frozen=True, kw_only=True):
     is_warning: bool = False
 
 
-class Each(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Each:
     """A check of every element of recorded lists."""
 
     check: "Check"
 
 
-class LikeReference(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LikeReference:
     """An assertion that the host cannot evaluate; its values must equal the reference's."""
 
     indices: tuple[int, ...]
@@ -105,7 +114,8 @@ Check: TypeAlias = (
 )
 
 
-class Site(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
     """One assertion of a sealed file."""
 
     number: int
@@ -159,7 +169,8 @@ def token_places(removed: Iterable[Removed]) -> set[int]:
     return {at for one in removed for _, at in one.named}
 
 
-class SealedCheck(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedCheck:
     """A check with the expressions that the sealed test records for it."""
 
     check: Check
@@ -168,7 +179,8 @@ class SealedCheck(Struct, frozen=True, kw_only=True):
     paired: "PairedCheck | None" = None
 
 
-class PairedCheck(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedCheck:
     """A check of two computed sides without the expected one."""
 
     expected: int  # the position of the side that is taken out

@@ -3,9 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator, Sequence
-
-from msgspec import Struct
-from msgspec.structs import replace
+from dataclasses import dataclass, replace
 
 from agentbench.integrity.sealing.checks import (
     Comparison,
@@ -31,7 +29,8 @@ _SEARCHES = {"search": "{}", "match": r"\A(?:{})", "fullmatch": r"\A(?:{})\Z"}
 _AFFIXES = {"startswith": r"\A{}", "endswith": r"{}\Z"}
 
 
-class ConditionReader(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConditionReader:
     """Reads the conditions of one function."""
 
     levels: LevelReader

@@ -6,11 +6,11 @@ import json
 import re
 import string
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import ceil, log2
 from random import Random
 from typing import cast
 
-from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from agentbench.integrity.sealing import agreement, output_lines
@@ -59,7 +59,8 @@ _OUTCOMES = {"exit": "Exit", "fail": "Failed", "skip": "Skipped", "xfail": "XFai
 _NEGATIVE = (ast.NotEq, ast.NotIn, ast.IsNot)
 
 
-class SiteEvaluator(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteEvaluator:
     """Evaluates one assertion of a sealed file."""
 
     file: SealedFile

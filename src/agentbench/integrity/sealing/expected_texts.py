@@ -3,8 +3,7 @@
 import ast
 import builtins
 from collections.abc import Collection, Iterator
-
-from msgspec import Struct, field
+from dataclasses import dataclass, field
 
 from agentbench.integrity.sealing.checks import Site
 from agentbench.integrity.sealing.levels import FileNames, NameKey, attribute_key
@@ -19,7 +18,8 @@ _NOT_TEXT = "\0"
 _COMPUTED = "line {}: the test computes the expected text"
 
 
-class ExpectedText(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class ExpectedText:
     """The parts of an expected text: literals that are taken out, and names that stay."""
 
     names: FileNames

@@ -7,14 +7,13 @@ import ast
 import math
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path, PurePath, PurePosixPath
 from typing import TypeAlias
 from uuid import UUID
-
-from msgspec import Struct
 
 from agentbench.integrity.sealing.canonical import (
     CanonicalValue,
@@ -56,20 +55,23 @@ _NEED_ARGUMENTS = ("date", "datetime", "time")  # time() may be time.time
 _ERRORS = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, MemoryError)
 
 
-class Known(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Known:
     """A value that the text shows completely."""
 
     value: CanonicalValue
 
 
-class Container(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Container:
     """A list, tuple, set or dict whose parts are not all known; a dict has pairs."""
 
     kind: str
     items: tuple["ExpectedTree", ...]
 
 
-class Constructed(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Constructed:
     """A call of a class, or of `mock.call`."""
 
     name: str
@@ -77,14 +79,16 @@ class Constructed(Struct, frozen=True):
     keywords: tuple[tuple[str, "ExpectedTree"], ...]
 
 
-class EnumMember(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class EnumMember:
     """A member of an enumeration, as its name suggests."""
 
     class_name: str
     name: str
 
 
-class Approximate(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Approximate:
     """`pytest.approx`, with its tolerances as they were given."""
 
     tree: "ExpectedTree"
@@ -93,11 +97,13 @@ class Approximate(Struct, frozen=True):
     nan_ok: bool = False
 
 
-class Anything(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Anything:
     """`mock.ANY`."""
 
 
-class Unknown(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Unknown:
     """A value that the text does not show."""
 
 
@@ -122,7 +128,8 @@ def expected_tree(node: ast.expr, names: Mapping[str, ast.expr]) -> ExpectedTree
     return _Reader(names).tree(node, _DEEPEST)
 
 
-class _Reader(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class _Reader:
     names: Mapping[str, ast.expr]
 
     def tree(self, node: ast.expr, depth: int) -> ExpectedTree:

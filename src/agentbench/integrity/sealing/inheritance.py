@@ -2,9 +2,8 @@
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-
-from msgspec import Struct, field
 
 from agentbench.errors import InputError
 from agentbench.integrity.control_plan import decoded
@@ -17,7 +16,8 @@ ReadFile = Callable[[str], bytes | None]
 """Returns the content of a test file by its path; None if the task has no such file."""
 
 
-class Inheritance(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inheritance:
     """The tests that classes inherit from other files."""
 
     files: Mapping[str, bytes] = field(default_factory=dict)  # the files that have these functions
@@ -43,7 +43,8 @@ def inherited_tests(tests: Iterable[NodeId], read: ReadFile) -> Inheritance:
     return Inheritance(files=files, origins=origins)
 
 
-class _Finder(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class _Finder:
     read: ReadFile
     _parsed: dict[str, tuple[ast.Module, FunctionsOfFile] | None] = field(default_factory=dict)
 

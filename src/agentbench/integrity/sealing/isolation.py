@@ -20,10 +20,9 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Generic, NoReturn, Self, TypeVar, cast
-
-from msgspec import Struct, field
 
 T = TypeVar("T")
 
@@ -39,7 +38,8 @@ _LONGEST_REASON = 200
 _LONGEST_FAILURE = 2000
 
 
-class ComparisonLimits(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonLimits:
     """The limits of the comparisons of one call."""
 
     one_seconds: float = 5.0  # of processor time, for one recording; honest ones take milliseconds
@@ -47,7 +47,8 @@ class ComparisonLimits(Struct, frozen=True, kw_only=True):
     memory_mib: int = 4096
 
 
-class Incomparable(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Incomparable:
     """The result of a comparison that froze, crashed or raised an exception."""
 
     reason: str
@@ -56,7 +57,8 @@ class Incomparable(Struct, frozen=True):
 OUT_OF_TIME = Incomparable("the time for all comparisons was used up")
 
 
-class ComparisonGuard(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class ComparisonGuard:
     """Numbers the comparisons of one process, and bounds each."""
 
     limits: ComparisonLimits | None = None  # None: in a process whose end would be the harness's
@@ -196,7 +198,8 @@ def isolated(
         return compare(*arguments, limits=limits)
 
 
-class _Failed(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class _Failed:
     """The answer of a child that failed outside of a comparison."""
 
     how: str

@@ -4,10 +4,9 @@ import ast
 import builtins
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TypeAlias
-
-from msgspec import Struct, field
 
 from agentbench.python_source.constants import NotConstant, evaluate, is_immutable
 from agentbench.python_source.python_syntax import dotted_name, name_of, variables_in
@@ -52,7 +51,8 @@ STANDARD_MODULES = frozenset([
 ])  # fmt: skip
 
 
-class Cell(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
     """An expression that gives a name its value, and the function that contains it."""
 
     node: ast.expr
@@ -64,7 +64,8 @@ def attribute_key(name: str) -> NameKey:
     return "", f".{name}"
 
 
-class FileNames(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileNames:
     """The names of a test file and their known values."""
 
     module: NameScope
@@ -102,7 +103,8 @@ class FileNames(Struct, frozen=True, kw_only=True):
         return scope.loads.get(name, 0) == others
 
 
-class LevelReader(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class LevelReader:
     """Reads the levels of the expressions of one function."""
 
     names: FileNames

@@ -5,9 +5,7 @@ import builtins
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-
-from msgspec import Struct, field
-from msgspec.structs import replace
+from dataclasses import dataclass, field, replace
 
 from agentbench.integrity.expectation_changes import parsed_file
 from agentbench.integrity.sealing.levels import Cell, FileNames, NameKey, attribute_key
@@ -57,7 +55,8 @@ def file_names(
     return replace(found, measured=measured)
 
 
-class _CellFinder(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class _CellFinder:
     file: parsed_file.ParsedFile
     opaque: Collection[str]
     used: Collection[str]
@@ -294,7 +293,8 @@ def length_of(node: ast.expr) -> int | None:
             return None
 
 
-class NameUse(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameUse:
     """A place where a function, or the module, reads a name or an attribute."""
 
     node: ast.Name | ast.Attribute

@@ -12,10 +12,8 @@ import contextlib
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from random import Random
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from agentbench.integrity.records import VisibleValue
 from agentbench.integrity.sealing.canonical import (
@@ -49,7 +47,8 @@ _CHANGEABLE = (ast.Dict, ast.List, ast.Set, ast.Call)  # by the project, if it g
 _DISPLAYS = (ast.Dict, ast.List, ast.Set, ast.Tuple, ast.DictComp, ast.ListComp, ast.SetComp)
 
 
-class Observation(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
     """An expression of a test that is recorded in the observing form."""
 
     line: int
@@ -119,7 +118,8 @@ class _Observer(ast.NodeTransformer):
         return recorder_call("observe", number, visited)
 
 
-class _StatementReader(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _StatementReader:
     """Reads the statements of one function."""
 
     names: FileNames

@@ -3,9 +3,8 @@
 import ast
 import string
 from collections.abc import Mapping
+from dataclasses import dataclass
 from random import Random
-
-from msgspec import Struct
 
 from agentbench.integrity.expectation_changes.parsed_file import ParsedFile
 from agentbench.python_source.functions import (
@@ -17,7 +16,8 @@ from agentbench.python_source.functions import (
 _LENGTH = 10
 
 
-class OpaqueNames(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpaqueNames:
     """The new names of test functions and of their classes."""
 
     functions: Mapping[str, str]

@@ -6,8 +6,7 @@ that the test has computed.
 
 import ast
 from collections.abc import Callable, Sequence
-
-from msgspec import Struct, field
+from dataclasses import dataclass, field
 
 from agentbench.integrity.sealing.canonical import Recording
 from agentbench.integrity.sealing.checks import PairedCheck
@@ -19,7 +18,8 @@ _PARTS = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Starred, ast.BinOp, ast.Un
 _MADE = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Constant)
 
 
-class PairReader(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class PairReader:
     """Reads the comparisons of one function."""
 
     names: FileNames

@@ -4,12 +4,10 @@ import ast
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from random import Random
-
-from msgspec import Struct, field
-from msgspec.structs import replace
 
 from agentbench.core.checksums import sources_checksum
 from agentbench.errors import InputError
@@ -63,7 +61,8 @@ _DOUBTFUL = "the host cannot evaluate line {}"
 _STUFFED = "a value that passes with many other expected values, too"
 
 
-class SealedOutcome(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedOutcome:
     """The result of one sealed run: the tests that passed, and the recordings by their own ids."""
 
     passed: frozenset[NodeId]
@@ -72,7 +71,8 @@ class SealedOutcome(Struct, frozen=True, kw_only=True):
     is_full: bool = False  # whether there was no room for further ones
 
 
-class JudgedSeal(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedSeal:
     """The result of comparing a sealed run with the expected values."""
 
     mismatches: tuple[SealedMismatch, ...]
@@ -423,7 +423,8 @@ class SealedPlan:
         return found
 
 
-class _Proof(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class _Proof:
     """What the assertions of one function prove: a value counts once, however often it is given.
 
     An assertion counts only if code without a fix does not pass it. A strong one says nothing of
@@ -465,7 +466,8 @@ class _Proof(Struct, kw_only=True):
         return None
 
 
-class _JudgedTest(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class _JudgedTest:
     node_id: NodeId
     mismatches: list[SealedMismatch] = field(default_factory=list)
     unsealed: str | None = None
@@ -534,7 +536,8 @@ class _JudgedTest(Struct, kw_only=True):
             self.unsealed = self.unsealed or found.unsealed
 
 
-class _Assessment(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class _Assessment:
     """What one recording of an assertion shows."""
 
     strength: int = 0

@@ -1,9 +1,8 @@
 """Parts of recordings, and recordings as JSON to store."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
-
-from msgspec.structs import replace
 
 from agentbench.core.schema import JsonObject
 from agentbench.integrity.sealing.canonical import (

@@ -2,11 +2,8 @@
 
 import ast
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from agentbench.integrity.expectation_changes import disguise, parsed_file
 from agentbench.integrity.expectation_changes.opaque_ids import opaque_ids
@@ -60,7 +57,8 @@ _COMPARED = "line {}: code of another file, or of a text, may compare a value"
 _OWN_IDS = "its parameters are part of ids that have to stay"
 
 
-class SealedFunction(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedFunction:
     """A test function of a sealed file."""
 
     name: str  # as in a node id
@@ -70,7 +68,8 @@ class SealedFunction(Struct, frozen=True, kw_only=True):
     unsealed: str | None = None  # why the sealed run does not control it
 
 
-class SealedFile(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedFile:
     """A test file without its expected values, along with these values."""
 
     source: str
@@ -92,7 +91,8 @@ class SealedFile(Struct, frozen=True, kw_only=True):
         return found
 
 
-class SealSettings(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealSettings:
     """How to seal a file."""
 
     relaxed_sites: Collection[int] = ()

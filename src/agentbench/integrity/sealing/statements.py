@@ -2,8 +2,7 @@
 
 import ast
 from collections.abc import Mapping, Sequence
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 from agentbench.integrity.expectation_changes.assertions import (
     COMPARISONS,
@@ -72,14 +71,16 @@ _DEPRECATED = ast.Tuple([
 RECORDER = "agentbench_recorder"
 
 
-class SealedStatement(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SealedStatement:
     """The checks that replace a statement."""
 
     checks: tuple[SealedCheck, ...]
     unsealed: str | None = None  # why they do not control the code under test
 
 
-class ExpectedError(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedError:
     """An expected exception or warning that was taken out of a test."""
 
     check: Raised
@@ -88,7 +89,8 @@ class ExpectedError(Struct, frozen=True, kw_only=True):
     keywords: list[ast.keyword]
 
 
-class StatementReader(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementReader:
     """Reads the assertions of one function."""
 
     conditions: ConditionReader

@@ -1,10 +1,9 @@
 """POST /v1/chat/completions, OpenAI's format: for the gateway, trajectories and the agent."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import count, repeat
 from typing import Any, cast
-
-from msgspec.structs import replace
 
 from agentbench.core.schema import JsonObject
 from agentbench.core.untrusted_json import json_object, objects, text

@@ -2,9 +2,8 @@
 
 import re
 from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass
 from types import MappingProxyType
-
-from msgspec import Struct
 
 from agentbench.errors import LLMError
 from agentbench.models.conversation import ModelClient
@@ -41,7 +40,8 @@ _LIKELY_PATHS = (
 )
 
 
-class ApiRoute(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiRoute:
     """The meaning of a request's path."""
 
     api_format: ApiFormat

@@ -6,10 +6,8 @@ addresses. Only tools that a client runs itself are allowed; other and unknown k
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from agentbench.core.schema import JsonObject
 from agentbench.core.untrusted_json import objects, text
@@ -177,7 +175,8 @@ def models_page(path: str, model: str) -> JsonObject | None:
     return one if found["name"] == model else None
 
 
-class _Refusal(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Refusal:
     """Why a request is refused before it is an exchange: for a finding, and for the client."""
 
     rule: str
@@ -215,7 +214,8 @@ _TOO_LARGE = _Refusal(
 )
 
 
-class EndpointApplication(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointApplication:
     """The ASGI application of one endpoint."""
 
     model: str

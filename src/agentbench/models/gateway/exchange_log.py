@@ -7,11 +7,11 @@ with `same_as` shares the first `same_turns` turns and the fields in `same_field
 import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import takewhile
 from pathlib import Path
 
-from msgspec import Struct, field
 from pydantic import Field, ValidationError
 
 from agentbench.core.display_text import Redactor
@@ -31,7 +31,8 @@ _TURNS = ("messages", "input", "contents")
 _MAX_BASE_LINES = 16  # lines that a new one may refer to
 
 
-class ModelExchange(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class ModelExchange:
     """A request and its result so far."""
 
     time: datetime
@@ -98,7 +99,8 @@ class LoggedExchange(Schema):
     answer_left_out: int = 0  # bytes
 
 
-class _LineDigests(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class _LineDigests:
     """The digests of an earlier line's content."""
 
     line: int

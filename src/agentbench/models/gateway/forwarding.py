@@ -5,10 +5,8 @@ import json
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from agentbench.core.display_text import Redactor
 from agentbench.core.untrusted_json import json_object, text
@@ -106,7 +104,8 @@ class StreamReader:
 _BAD_GATEWAY, _TIMED_OUT = 502, 504
 
 
-class ForwardingContext(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForwardingContext:
     """The common state of all requests of an attempt."""
 
     upstream: Upstream
@@ -199,7 +198,8 @@ def _streamed(call: ProviderRequest) -> ProviderRequest:
     )
 
 
-class _ForwardedAnswer(Struct):
+@dataclass(slots=True)
+class _ForwardedAnswer:
     client: ClientRequest
     exchange: ModelExchange
     by: ForwardingContext

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
-from msgspec import Struct
-
 from agentbench.errors import UsageError
 from agentbench.models.interface import ApiFormat
 
@@ -28,7 +26,8 @@ class ProviderUrl:
     key_headers: tuple[str, ...] = _BEARER
 
 
-class ProviderAccess(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderAccess:
     """The endpoints of a model at its provider."""
 
     by_format: Mapping[ApiFormat, ProviderUrl]
@@ -114,7 +113,8 @@ _OWN_SERVER = _Provider(
 )
 
 
-class ResolvedModel(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedModel:
     """A parsed `--model`."""
 
     endpoints: ProviderAccess

@@ -11,13 +11,12 @@ import re
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from threading import Lock
 
-from msgspec import Struct, field
-from msgspec.structs import replace
 from pydantic import Field, ValidationError
 
 from agentbench.core.display_text import Redactor
@@ -50,7 +49,8 @@ _VOLATILE = re.compile(
 _DISCONNECT_MESSAGE = "the client disconnected here when this was recorded"
 
 
-class RequestDigest(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestDigest:
     """Two digests: of a request's text, and of its structure, if the text differs."""
 
     words: str
@@ -110,7 +110,8 @@ class RecordedAnswer(Schema):
         return [chunk.encode() for chunk in self.chunks]
 
 
-class Recording(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
     """A whole file."""
 
     head: RecordingHead
@@ -176,7 +177,8 @@ class RecordingFile:
         self._file.close()
 
 
-class _AnswerSoFar(Struct):
+@dataclass(slots=True)
+class _AnswerSoFar:
     status: int | None = None
     headers: Headers = ()
     chunks: list[bytes] = field(default_factory=list)

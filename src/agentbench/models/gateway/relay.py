@@ -1,8 +1,7 @@
 """Runs a command in a sandbox that reaches only its model endpoint, by a socket or a tunnel."""
 
 from collections.abc import Mapping
-
-from msgspec.structs import replace
+from dataclasses import replace
 
 from agentbench.models.interface import ModelEndpoint
 from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox

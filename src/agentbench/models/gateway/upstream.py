@@ -5,11 +5,11 @@ import json
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import parse_qsl, urlencode
 
 import httpx2
-from msgspec import Struct
 
 from agentbench.core.display_text import Redactor
 from agentbench.core.schema import JsonObject
@@ -54,7 +54,8 @@ _USER = {"role": "user", "content": "Say ok."}
 _MIN_OUTPUT_TOKENS = 16  # tokens; OpenAI's minimum
 
 
-class AnswerLimits(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerLimits:
     """The limits of an answer; one beyond them is cut and counts as a failure."""
 
     connect_s: float = 10.0
@@ -65,7 +66,8 @@ class AnswerLimits(Struct, frozen=True, kw_only=True):
     patience_s: float = 60.0  # a client that leaves after this long without a byte gave up waiting
 
 
-class ProviderRequest(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderRequest:
     """A request for the provider."""
 
     route: ApiRoute
@@ -77,7 +79,8 @@ class ProviderRequest(Struct, frozen=True, kw_only=True):
     lane: str = ""
 
 
-class ProviderResponse(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderResponse:
     """The head of an answer, and its body in chunks."""
 
     status: int

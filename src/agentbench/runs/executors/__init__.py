@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Protocol
-
-from msgspec import Struct
 
 from agentbench.agents.interface import Agent
 from agentbench.attempt.executor_name import ExecutorName
@@ -17,7 +16,8 @@ from agentbench.runs.store.configuration import RunConfiguration
 from agentbench.runs.store.store import RunStore
 
 
-class FinishedAttempt(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedAttempt:
     """One finished try at an attempt; its record is on disk."""
 
     planned: PlannedAttempt

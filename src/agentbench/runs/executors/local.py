@@ -3,10 +3,9 @@
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Self
-
-from msgspec import Struct, field
 
 from agentbench.agents.interface import Agent
 from agentbench.attempt.attempt import run_attempt
@@ -30,7 +29,8 @@ def slots_elsewhere(executor: ExecutorName) -> int | None:
     return None if cluster is None else cluster.connect()
 
 
-class LocalAttempts(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalAttempts:
     """Makes tries at the attempts of one run; safe to use from several threads."""
 
     run_id: RunId

@@ -8,11 +8,11 @@ then reads the chunk itself, so that the rules for damage are in one place.
 
 from array import array
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct, field
 from pydantic import ValidationError
 
 from agentbench.attempt.record import AttemptRecord
@@ -26,7 +26,8 @@ _PARALLEL_FROM = 256 * 1024 * 1024
 """The size of a file, in bytes, from which on more processes are worth their start."""
 
 
-class RecordLines(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class RecordLines:
     """Summaries of a run's lines; a whole record is read again on request."""
 
     path: Path

@@ -10,11 +10,11 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import dataclass
 from io import BytesIO
 from itertools import groupby, takewhile
 from pathlib import Path
 
-from msgspec import Struct
 from pydantic import ValidationError
 
 from agentbench.attempt.record import AttemptRecord
@@ -29,7 +29,8 @@ _RESCORED = ".rescored-"
 _RETRY = ".retry-"
 
 
-class RecordCopy(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordCopy:
     """A complete record.json."""
 
     path: Path
@@ -50,7 +51,8 @@ class RecordCopy(Struct, frozen=True, kw_only=True):
         return AttemptRecord.model_validate_json(self.path.read_bytes())
 
 
-class TaskFolder(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFolder:
     """The folder of a task's attempts, and the number of records for each folder in it."""
 
     path: Path
@@ -157,7 +159,8 @@ def last_retries(folders: Iterable[str]) -> list[str]:
     return [folder for _, folder in last.values()]
 
 
-class RunRecords(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecords:
     """A run's records in the order they were appended; a whole record is read on request."""
 
     path: Path  # attempts.jsonl
@@ -249,7 +252,8 @@ def read_run(folder: Path, *, whole: bool = False, processes: int = 1) -> RunRec
     )
 
 
-class _Adopted(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Adopted:
     copy: RecordCopy
     before: int  # the number of the line after it
 

@@ -9,9 +9,8 @@ import contextlib
 import os
 import signal
 import time
+from dataclasses import dataclass
 from pathlib import Path
-
-from msgspec import Struct
 
 from agentbench.sandbox.interface import Limits
 from agentbench.sandbox.ownership import CGROUP_PREFIX
@@ -21,14 +20,16 @@ _DYING_SECONDS = 20.0
 _PERIOD = 100_000  # microseconds in which CPU time is counted
 
 
-class CgroupHierarchy(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CgroupHierarchy:
     """The parent groups in which we can create groups, by controller."""
 
     version: int
     parents: dict[str, Path]  # by controller; all the same folder on version 2
 
 
-class ControlGroup(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlGroup:
     """One group: a folder per controller on version 1, one folder on version 2."""
 
     version: int

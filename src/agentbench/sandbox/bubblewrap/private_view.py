@@ -8,11 +8,10 @@ import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Self
-
-from msgspec import Struct
 
 from agentbench.sandbox.bubblewrap.profile import (
     BindMount,
@@ -28,7 +27,8 @@ _EMPTY_FOLDER, _EMPTY_FILE = "empty", "nothing"
 _PROC, _MOUNTS, _SYSTEM = "proc", "mounts", "system"
 
 
-class PrivateView(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateView:
     """The private files of one sandbox, in a folder of which it sees only parts."""
 
     folder: Path

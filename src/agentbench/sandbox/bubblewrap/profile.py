@@ -10,10 +10,9 @@ import platform
 import struct
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path, PurePosixPath
-
-from msgspec import Struct
 
 from agentbench.sandbox.bubblewrap.program import MountNamespace
 from agentbench.sandbox.host_environment import HostPython
@@ -143,7 +142,8 @@ def _only_for(number: int, steps: list[bytes]) -> list[bytes]:
     return [_step(_Op.IF_EQUAL, number, if_false=len(block)), *block]
 
 
-class BindMount(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BindMount:
     """A host path, shown at a path inside."""
 
     source: Path
@@ -151,7 +151,8 @@ class BindMount(Struct, frozen=True, kw_only=True):
     writable: bool = False
 
 
-class OverlayMount(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverlayMount:
     """A read-only folder with a writable one on top, shown at a path inside."""
 
     lower: Path
@@ -160,7 +161,8 @@ class OverlayMount(Struct, frozen=True, kw_only=True):
     target: PurePosixPath
 
 
-class ReadOnlyOverlay(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOnlyOverlay:
     """A read-only folder with inodes of its own, shown at a path inside."""
 
     lower: Path

@@ -16,12 +16,11 @@ import stat
 import subprocess
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from threading import get_ident
 from typing import Final, TypeVar
-
-from msgspec import Struct
 
 from agentbench.errors import UnavailableError
 from agentbench.sandbox.trees import FileOwner
@@ -199,7 +198,8 @@ def _check(outcome: int, about: Path | None = None) -> None:
         raise OSError(number, os.strerror(number), None if about is None else str(about))
 
 
-class BwrapProgram(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BwrapProgram:
     """A sufficiently new bwrap, and its user."""
 
     path: Path

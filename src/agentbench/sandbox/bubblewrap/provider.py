@@ -15,14 +15,11 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import product
 from pathlib import Path, PurePosixPath
 from typing import Self
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox import folder_sandbox, host_environment, interface
@@ -57,7 +54,8 @@ _PROBED_WITHIN = timedelta(seconds=30)
 _TMP = PurePosixPath("/tmp")
 
 
-class BwrapRunner(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BwrapRunner:
     """Starts bwrap for each command, with the arguments that all commands of a sandbox share."""
 
     program: BwrapProgram

@@ -6,11 +6,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from importlib import resources
 from pathlib import Path, PurePosixPath
-
-from msgspec import Struct
 
 from agentbench.core.files import FileContent, owned_folder
 from agentbench.errors import SandboxError, UnavailableError
@@ -35,7 +34,8 @@ _FOLDER = resources.files("agentbench.sandbox.docker") / "image"
 _DOWNLOAD_SECONDS = 300
 
 
-class BaseImageSource(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseImageSource:
     """An image to build a base image from."""
 
     kind: str  # part of the recipe's hash

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
-
-from msgspec import Struct
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.cleanup import Orphan, OrphanKind
@@ -122,7 +121,8 @@ def _orphan(kind: OrphanKind, name: str, size: int, labels: Mapping[str, str] | 
     return Orphan(kind=kind, id=name, size_bytes=size, owner_alive=is_alive)
 
 
-class StoredImage(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredImage:
     """A snapshot in an engine, or an image that was built from a task's Dockerfile."""
 
     name: str

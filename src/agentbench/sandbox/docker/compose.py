@@ -11,12 +11,10 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from threading import Event, Lock
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from agentbench.core.files import owned_folder
 from agentbench.core.network import Network
@@ -55,7 +53,8 @@ _INHIBIT_ADDRESS = {"com.docker.network.bridge.inhibit_ipv4": "true"}
 _IMAGE_LABELS: JsonTable = {**labels_of("task-image")}
 
 
-class _ServiceState(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ServiceState:
     """The state of a service's container."""
 
     service: str

@@ -1,8 +1,7 @@
 """The settings in a compose file for the sandbox itself, the service `main`."""
 
 from collections.abc import Iterator, Mapping
-
-from msgspec.structs import replace
+from dataclasses import replace
 
 from agentbench.sandbox.docker.compose_model import ComposeModel, ProjectSettings
 from agentbench.sandbox.docker.compose_schema import Service

@@ -5,9 +5,9 @@ refused, so that no setting can give a service more of this machine than the san
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from msgspec import Struct
 from pydantic import JsonValue, ValidationError
 
 from agentbench.core.schema import describe_validation_error
@@ -51,7 +51,8 @@ _ENDED = "service_completed_successfully"
 _LOG_OPTIONS: JsonValue = {"max-size": "4m", "max-file": "2"}  # the oldest file is dropped whole
 
 
-class ProjectSettings(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectSettings:
     """The properties that distinguish the project of one sandbox."""
 
     name: str

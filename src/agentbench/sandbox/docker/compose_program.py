@@ -8,9 +8,8 @@ import subprocess
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from threading import Event
-
-from msgspec import Struct
 
 from agentbench.core.files import owned_folder
 from agentbench.errors import RunCancelled, SandboxError, UnavailableError
@@ -35,7 +34,8 @@ _OWN_VARIABLES = (
 )  # fmt: skip
 
 
-class ComposeOutcome(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComposeOutcome:
     """How a call of Compose ended."""
 
     code: int
@@ -53,7 +53,8 @@ class ComposeOutcome(Struct, frozen=True, kw_only=True):
         return next(iter(reversed(self.messages.strip().splitlines())), f"exit code {self.code}")
 
 
-class ComposeProgram(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComposeProgram:
     """An installed Compose of version 2 or newer."""
 
     argv: tuple[str, ...]

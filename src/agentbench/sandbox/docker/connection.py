@@ -17,13 +17,13 @@ import threading
 import weakref
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from docker.context import ContextAPI
 from docker.errors import DockerException
 from docker.tls import TLSConfig
-from msgspec import Struct
 
 from agentbench.core.files import owned_folder
 from agentbench.errors import UnavailableError
@@ -94,7 +94,8 @@ _REFUSAL_MEANINGS = (
 )
 
 
-class EngineAddress(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineAddress:
     """The address of an engine."""
 
     url: str | None  # None: the default socket

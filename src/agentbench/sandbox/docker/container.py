@@ -8,13 +8,12 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TypeVar
 
 import tenacity
-from msgspec import Struct
-from msgspec.structs import replace
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker.archives import readable_copies
@@ -46,20 +45,23 @@ _DIES_WITHIN = 5.0  # seconds; then the whole container is killed
 _MISSING_SOURCE = ("bind source path", "statfs")  # in messages of Docker and Podman
 
 
-class EndedProcesses(ResourceUse, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedProcesses(ResourceUse):
     """The resources of a command whose processes were ended; no peak if it was higher before."""
 
     restarted: bool = False
 
 
-class StartedExec(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartedExec:
     """A command that the engine has started."""
 
     id: str
     stream: AttachedStream
 
 
-class WritableFolders(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritableFolders:
     """The folders of the engine's machine that commands write to."""
 
     volumes: Mapping[PurePosixPath, str]

@@ -3,10 +3,9 @@
 import os
 import stat
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-
-from msgspec import Struct, field
 
 from agentbench.sandbox import interface
 from agentbench.sandbox.docker.engine import DockerApi
@@ -46,14 +45,16 @@ _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _VENV_BIN = f"{interface.VENV}/bin"
 
 
-class NetworkAttachment(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkAttachment:
     """A network of services, and the container's names in it."""
 
     name: str
     aliases: tuple[str, ...]
 
 
-class ContainerPlan(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerPlan:
     """The settings of a container to create."""
 
     image: str

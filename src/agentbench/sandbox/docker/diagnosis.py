@@ -4,8 +4,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.docker.compose_program import find_compose
@@ -22,7 +21,8 @@ _LAYERED = ("overlay", "overlay2", "fuse-overlayfs", "overlayfs", "btrfs", "zfs"
 _CONNECT_SECONDS = 1.0
 
 
-class EngineDiagnosis(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineDiagnosis:
     """The findings about the engine."""
 
     found: str  # the engine and how it was found, or why no engine answers

@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
@@ -11,7 +12,6 @@ from types import MappingProxyType
 import docker
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound
 from docker.transport import UnixHTTPAdapter
-from msgspec import Struct
 
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.docker import connection
@@ -35,7 +35,8 @@ class EngineProduct(StrEnum):
     PODMAN = "podman"
 
 
-class EngineFacts(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineFacts:
     """The facts in an engine's answers."""
 
     product: EngineProduct
@@ -130,7 +131,8 @@ class DockerNotFoundError(SandboxError):
     """The engine does not have this container, image or path."""
 
 
-class ImageFacts(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageFacts:
     """The facts about an image."""
 
     id: str

@@ -12,10 +12,9 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
-
-from msgspec import Struct
 
 from agentbench.errors import ImageBuildError, RegistryError, SandboxError, UnavailableError
 from agentbench.sandbox.archives import tar_of_file
@@ -52,7 +51,8 @@ _COST = "about 270 MB, 1 to 2 minutes"  # of a base image
 _WORKDIR_RECIPE = "2"  # increment it when the layer changes
 
 
-class BaseImage(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseImage:
     """An existing base image."""
 
     name: str

@@ -8,8 +8,7 @@ ends by itself.
 
 import re
 import time
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.docker.attached_stream import AttachedStream
@@ -46,7 +45,8 @@ done
 _START_SECONDS = 30.0
 
 
-class ProcessCensus(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessCensus:
     """The answer of the main process, with the container's counters."""
 
     yes: bool  # whether there are other processes, or the path exists

@@ -9,10 +9,9 @@ import platform
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-
-from msgspec import Struct, field
 
 from agentbench.core.files import owned_folder
 from agentbench.errors import SandboxError
@@ -46,7 +45,8 @@ ff02::2\tip6-allrouters
 """The names that the engine gives a container without a network."""
 
 
-class PrivateFiles(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateFiles:
     """Files of this machine for one container."""
 
     mounts: tuple[ReadOnlyMount, ...] = ()

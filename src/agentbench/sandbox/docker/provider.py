@@ -5,12 +5,11 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from threading import Event
 from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
 
 from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.errors import SandboxError, UnavailableError

@@ -14,13 +14,12 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import replace
 from datetime import timedelta
 from enum import Enum, auto
 from pathlib import PurePosixPath
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, assert_never
-
-from msgspec.structs import replace
 
 from agentbench.core.network import Network
 from agentbench.errors import RunCancelled, SandboxError

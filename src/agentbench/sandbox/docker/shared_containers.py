@@ -8,9 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
 from threading import Condition, Event
-
-from msgspec import Struct
 
 from agentbench.core.background_tasks import BackgroundTasks
 from agentbench.core.host import available_cpus
@@ -23,7 +22,8 @@ _OpenedContainer = tuple[ExitStack, Sandbox]
 OpenContainer = Callable[[], AbstractContextManager[Sandbox]]
 
 
-class ContainerKey(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ContainerKey:
     """The properties that two judged runs must have in common to share a container."""
 
     snapshot: ImageId | SnapshotId

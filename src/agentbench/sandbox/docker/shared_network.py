@@ -6,9 +6,8 @@ sandbox may reach that service.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
-
-from msgspec import Struct
 
 from agentbench.core.network import AllowedHosts, Network
 from agentbench.sandbox.docker.compose_schema import JsonTable
@@ -23,7 +22,8 @@ _OF_ANOTHER_NETWORK = frozenset(
 )
 
 
-class SharedNetwork(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedNetwork:
     """The network of one sandbox and its services."""
 
     image: str  # of the sandbox, which has a shell

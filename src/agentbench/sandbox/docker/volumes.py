@@ -13,10 +13,9 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
-
-from msgspec import Struct
 
 from agentbench.errors import SandboxError
 from agentbench.sandbox.archives import tar_stream
@@ -39,7 +38,8 @@ echo "${kibibytes%%[!0-9]*} $files"
 """
 
 
-class HostPath(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostPath:
     """A path of a container on this machine. Only the root is trusted."""
 
     root: Path
@@ -116,7 +116,8 @@ def gauge_of(container: DockerContainer, services: Iterable[str] = ()) -> DiskGa
     return ContainerGauge(container=container)
 
 
-class ContainerGauge(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerGauge:
     """Measures by a program in the container, whose user's commands could end or deceive it.
 
     It yields nothing if the image has no `du` and `find`, or if no process can be added.

@@ -8,9 +8,8 @@ import asyncio
 import re
 import socket
 from collections.abc import Iterator
+from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_network
-
-from msgspec import Struct
 
 from agentbench.core.network import AllowedHosts, IpAddress, normalized_host, plain_address
 
@@ -36,7 +35,8 @@ class RefusedError(Exception):  # an answer to a request, not a program error
     """A destination that is not allowed; the message says why."""
 
 
-class Destination(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination:
     """A normalized host name or address, and a port."""
 
     host: str

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 from agentbench.core.network import Network
 from agentbench.errors import UnavailableError
@@ -16,7 +15,8 @@ from agentbench.sandbox.interface import (
 )
 
 
-class NetworkPlan(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkPlan:
     """The first network of a sandbox, and its later networks."""
 
     first: Network = False

@@ -9,13 +9,12 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
 from socket import AF_UNIX
 from socket import socket as open_socket
 from urllib.parse import urlsplit
-
-from msgspec.structs import replace
 
 from agentbench.core.network import AllowedHosts, Network
 from agentbench.errors import SandboxError

@@ -4,9 +4,8 @@ import asyncio
 import ssl
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
-
-from msgspec import Struct
 
 from agentbench.sandbox.egress.destinations import Destination
 
@@ -15,7 +14,8 @@ _USUAL_PORTS = {"http": 80, "https": 443}
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-class UpstreamProxy(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamProxy:
     """A proxy that HTTP_PROXY or HTTPS_PROXY names."""
 
     host: str

@@ -15,12 +15,10 @@ import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from threading import Event
 from typing import Self
-
-from msgspec.structs import replace
 
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox import folder_sandbox, host_environment, interface

@@ -7,9 +7,8 @@ import signal
 import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
-
-from msgspec import Struct
 
 from agentbench.sandbox.interface import Command, Limits
 from agentbench.sandbox.process import subreaper
@@ -20,7 +19,8 @@ from agentbench.scoring.evidence import CommandResult
 _MOST_SANDBOXES = 8  # of one user at a time, whose processes the kernel counts together
 
 
-class ProcessRunner(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessRunner:
     """Starts a subreaper for each command."""
 
     python: Path

@@ -3,10 +3,8 @@
 import ast
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from agentbench.tasks.fix_commit import has_tests
 from agentbench.tasks.project_declaration import python_files, read_project_file
@@ -17,7 +15,8 @@ _TEST_FILE_NAMES = frozenset({"conftest.py", "test.py", "tests.py"})
 _MOST_READ = 2_000
 
 
-class FoundTests(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundTests:
     """The test files of a tree, and the modules and fixtures that they use."""
 
     files: tuple[str, ...] = ()  # the test files, by their names or their content

@@ -5,10 +5,10 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 from configparser import ConfigParser
+from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path, PurePosixPath
 
-from msgspec import Struct
 from packaging.metadata import parse_email
 from packaging.utils import canonicalize_name
 
@@ -132,7 +132,8 @@ _CONDITION = re.compile(r"^[\w!{},.-]+:\s")
 _OWN_EXTRAS = re.compile(r"\.\[([\w,\s.-]+)\]")
 
 
-class InstallStrategy(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallStrategy:
     """The requirements to install, and the places that declare them."""
 
     project: bool

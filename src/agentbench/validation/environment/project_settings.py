@@ -3,10 +3,10 @@
 import re
 import shlex
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from msgspec import Struct
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
@@ -86,7 +86,8 @@ def _newest(versions: Iterable[str]) -> str | None:
     return max(versions, key=Version, default=None)
 
 
-class PytestSettings(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PytestSettings:
     """The settings of the configuration file that pytest would use."""
 
     where: str = ""

@@ -1,10 +1,9 @@
 """Proposals for running a source tree's tests, read from files that are never run here."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path, PurePosixPath
-
-from msgspec import Struct, field
 
 from agentbench.sandbox.python_stacks import base_image_name
 from agentbench.tasks.project_declaration import read_project_file
@@ -21,7 +20,8 @@ _MAX_DATED = 2
 """The number of strategies tried with the libraries of the change's day before today's."""
 
 
-class Proposal(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
     """The tables of a task.toml with which a repository's tests may run."""
 
     environment: EnvironmentTable = field(default_factory=EnvironmentTable)

@@ -5,11 +5,9 @@ A proposal that works for one change is used for all changes with the same decla
 
 from calendar import monthrange
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path, PurePosixPath
-
-from msgspec import Struct, field
-from msgspec.structs import replace
 
 from agentbench.attempt.context import limits_of
 from agentbench.attempt.preparing import prepare_task
@@ -33,7 +31,8 @@ _MAX_CHARACTERS = 300  # characters of a trial's result
 _MAX_TRIALS = 3
 
 
-class WorkingProposal(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkingProposal:
     """The first proposal that worked."""
 
     proposal: Proposal
@@ -169,7 +168,8 @@ def _short(text: str) -> str:
     return line if len(line) <= _MAX_CHARACTERS else f"{line[:half]} … {line[-half:]}"
 
 
-class RepositoryChange(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepositoryChange:
     """A state of a repository, and a later one whose tests pass in the right environment."""
 
     before: Path  # a folder with the files of the first state, which declare the requirements
@@ -178,7 +178,8 @@ class RepositoryChange(Struct, frozen=True, kw_only=True):
     on: date  # the day of the change
 
 
-class EnvironmentFinder(Struct):
+@dataclass(slots=True)
+class EnvironmentFinder:
     """Finds environments for changes; states with the same declarations share one."""
 
     options: RunOptions
@@ -220,7 +221,8 @@ class EnvironmentFinder(Struct):
         known.found = known.proposals[narrowed.index(chosen.proposal)]
 
 
-class _TriedProposals(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class _TriedProposals:
     proposals: tuple[Proposal, ...]
     found: Proposal | None = None
     failures: list[InputError] = field(default_factory=list)

@@ -3,12 +3,10 @@
 import contextlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import PurePosixPath
 from typing import Any, cast
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from agentbench.audit.rule import RuleHit, warning
 from agentbench.audit.task_facts import TaskFacts
@@ -48,7 +46,8 @@ _OPTIONS = (
 )
 
 
-class ObservedDifference(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservedDifference:
     """A test that observed a difference: its place, and both behaviours in words."""
 
     test: str
@@ -191,7 +190,8 @@ def _confirmed(runs: "_ChangedTestRuns", found: Sequence[ObservedDifference]) ->
         yield warning("tests", more)
 
 
-class _ChangedTestRuns(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class _ChangedTestRuns:
     """Runs the changed tests of an attempt, each time in a fresh sandbox."""
 
     subject: search.ComparedAttempt

@@ -2,9 +2,8 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-
-from msgspec import Struct, field
 
 from agentbench.attempt.resources import RunResources
 from agentbench.audit.rule import RuleHit, Rules, apply_rules, info
@@ -28,7 +27,8 @@ SEARCHES: tuple[searching.DifferenceSearch, ...] = (search_inputs, search_tests)
 Say = Callable[[str], None]
 
 
-class DifferentialResult(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifferentialResult:
     """The result of comparing an attempt."""
 
     differences: tuple[RuleHit, ...] = ()
@@ -46,7 +46,8 @@ DIFFERENTIAL_RULES: Rules[DifferentialResult] = {
 """The rules for a resolved attempt."""
 
 
-class DifferentialAudit(Struct, kw_only=True):
+@dataclass(slots=True, kw_only=True)
+class DifferentialAudit:
     """The audit for wrong fixes; equal changes to a task are compared once."""
 
     resources: RunResources

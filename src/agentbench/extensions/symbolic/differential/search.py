@@ -4,11 +4,9 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
-
-from msgspec import Struct
-from msgspec.structs import replace
 
 from agentbench.attempt.context import limits_of
 from agentbench.attempt.preparing import prepare_task
@@ -36,7 +34,8 @@ _MOST_LITERALS = 500
 _WORD = re.compile(r"[^\s.,;:|/]+")
 
 
-class ComparisonSandboxes(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonSandboxes:
     """The sandboxes in which the trees of one task are compared."""
 
     resources: RunResources
@@ -115,7 +114,8 @@ def _run_or_raise(sandbox: Sandbox, argv: Sequence[str]) -> None:
         raise SandboxError(f"{argv[0]} in the sandbox: {failure_text(result)}")
 
 
-class ComparedAttempt(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedAttempt:
     """An attempt's trees, what differs in them, and where they can be run."""
 
     facts: TaskFacts
@@ -124,7 +124,8 @@ class ComparedAttempt(Struct, frozen=True, kw_only=True):
     sandboxes: ComparisonSandboxes
 
 
-class SearchResult(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
     """The result of a search."""
 
     differences: tuple[RuleHit, ...] = ()  # that were confirmed
@@ -136,7 +137,8 @@ DifferenceSearch = Callable[[ComparedAttempt, float], SearchResult]
 """Looks for differences for some seconds; raises SandboxError if the sandbox is lost."""
 
 
-class TaskTests(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskTests:
     """The visible and the hidden tests, read."""
 
     __test__ = False

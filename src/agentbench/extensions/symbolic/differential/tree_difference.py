@@ -4,11 +4,10 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import NamedTuple
-
-from msgspec import Struct
 
 from agentbench.extensions.symbolic.differential.trees import AttemptTrees, SourceTree
 from agentbench.python_source import python_syntax
@@ -30,7 +29,8 @@ class DefinitionKind(StrEnum):
     VALUE = "value"
 
 
-class Definition(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
     """Something that a module defines."""
 
     kind: DefinitionKind
@@ -100,7 +100,8 @@ def _uses(node: ast.AST) -> Iterator[str]:
             yield child.attr
 
 
-class PythonModule(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonModule:
     """A file and the name that it is imported by."""
 
     path: PurePosixPath
@@ -124,7 +125,8 @@ class DefinitionId(NamedTuple):
         return f"{self.path}::{self.name}"
 
 
-class TreeModules(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeModules:
     """The modules of a tree that are not tests, and all that they define."""
 
     modules: Mapping[PurePosixPath, PythonModule]
@@ -170,7 +172,8 @@ class NotCompared(NamedTuple):
     why: str
 
 
-class TreeDifference(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeDifference:
     """The difference between two trees."""
 
     differing: tuple[DefinitionId, ...]  # in both trees, and not the same

@@ -3,9 +3,8 @@
 import hashlib
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import PurePosixPath
-
-from msgspec import Struct
 
 from agentbench.audit.base_tree import BaseTree
 from agentbench.audit.patch import FilePatch, apply_patch
@@ -25,7 +24,8 @@ class NotComparableError(ValueError):
     """An attempt cannot be compared with the reference; the text says why."""
 
 
-class SourceTree(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceTree:
     """The base with a change."""
 
     base: BaseTree
@@ -44,7 +44,8 @@ class SourceTree(Struct, frozen=True, kw_only=True):
         yield from (path for path, file in self.change.items() if file is not None)
 
 
-class AttemptTrees(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptTrees:
     """The three trees."""
 
     base: SourceTree
