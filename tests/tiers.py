@@ -93,7 +93,7 @@ SANDBOXED_FILES = frozenset(
         "extensions/adapters/test_verifiers_taskset.py",
         "models/gateway/test_behind_relay.py",
         "sandbox/egress/test_proxied_sandbox.py",
-        "attempt/stages/test_commands_before_tests.py",
+        "attempt/test_commands_before_tests.py",
         "report/test_failures_of_runs.py",
         "audit/test_attempt_rules.py",
         "extensions/symbolic/differential/test_differential_audit.py",
@@ -131,8 +131,6 @@ SANDBOXED_FILES = frozenset(
         "extensions/service/test_server.py",
         "extensions/service/test_service_jobs.py",
         "importers/release/test_release_import.py",
-        "extensions/mutation/mutation_score/test_mutant_runner.py",
-        "extensions/mutation/mutation_score/test_reference.py",
         "extensions/mutation/test_mutation_measurement.py",
         "validation/environment/test_trials.py",
         "validation/test_task_proof.py",
@@ -146,7 +144,7 @@ SANDBOXED_FILES = frozenset(
         "sandbox/bubblewrap/test_program.py",
         "sandbox/test_registry.py",
         "sandbox/docker/test_diagnosis.py",
-        "attempt/stages/test_verifier_run.py",
+        "attempt/test_verifier_run.py",
     }
 )
 """Files with tests that start a sandbox, or speak to an engine, without a fixture's help."""
@@ -211,6 +209,7 @@ FIXTURES: Mapping[str, Tier] = {
     "plain_python": Tier.FULL,
     "process": Tier.FULL,
     "provider": Tier.FULL,
+    "isolated": Tier.FULL,
     "ready": Tier.FULL,
     "toolboxes": Tier.FULL,
     "walled": Tier.FULL,

@@ -16,13 +16,11 @@ __all__ = ["options", "task", "workshop"]
 
 @pytest.fixture(scope="session")
 def provider() -> SandboxProvider:
-    """A real back end of this machine."""
     return local_provider()
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
-    """Where an attempt's files end up."""
     folder = tmp_path / "attempt"
     folder.mkdir()
     return Desk(folder)
@@ -32,7 +30,6 @@ def desk(tmp_path: Path) -> Desk:
 def ready(
     provider: SandboxProvider, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[StagedAttempt]:
-    """The small task, prepared once for all tests of what comes after."""
     folder = tmp_path_factory.mktemp("ready")
     task = small_task(folder / "small", agent="timeout_s = 60")
     with staged(task, provider, Desk(folder)) as context:
@@ -44,8 +41,6 @@ def ready(
 def attempt_by(
     ready: StagedAttempt, desk: Desk
 ) -> Callable[..., AbstractContextManager[StagedAttempt]]:
-    """Opens an attempt of the prepared task by an agent that is a function."""
-
     def opened(solve=None, **more) -> AbstractContextManager[StagedAttempt]:
         agent = ScriptedAgent(solve) if solve is not None else None
         task = more.pop("task", ready.task)

@@ -37,7 +37,7 @@ def ended(evidence: Evidence) -> StageResult:
     )
 
 
-def test_events_are_read_in_the_order_they_happened(tmp_path):
+def test_events_are_read_in_order(tmp_path):
     log = files(tmp_path)
     log.registered()
     log.started(StageName.SETUP)
@@ -65,30 +65,26 @@ def test_events_are_read_in_the_order_they_happened(tmp_path):
         ),
     ],
 )
-def test_a_stage_says_how_it_ended(tmp_path, evidence, detail):
+def test_event_has_the_ending_of_a_stage(tmp_path, evidence, detail):
     files(tmp_path).ended(ended(evidence))
     (event,) = read_events(tmp_path)
     assert (event.detail, event.cached) == (detail, False)
 
 
-def test_an_event_is_on_disk_at_once_and_says_only_what_it_knows(tmp_path):
+def test_event_is_written_at_once_without_empty_fields(tmp_path):
     files(tmp_path).started(StageName.AGENT_RUN)
     (line,) = (tmp_path / EVENTS).read_text().splitlines()
     assert line.endswith('"event":"stage_started","stage":"agent_run"}')
 
 
-def test_a_torn_line_hides_no_other(tmp_path):
+def test_incomplete_line_is_skipped(tmp_path):
     files(tmp_path).registered()
     with (tmp_path / EVENTS).open("a") as file:
         file.write('{"at": "20')
     assert [each.event for each in read_events(tmp_path)] == [EventKind.REGISTERED]
 
 
-def test_an_attempt_without_events_has_none(tmp_path):
-    assert read_events(tmp_path) == ()
-
-
-def test_a_disk_that_takes_nothing_is_said(tmp_path):
+def test_unwritable_folder_raises(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="cannot be written"):
         files(tmp_path / "file").registered()
@@ -102,7 +98,7 @@ def logged(path, *chunks: bytes, cap: int = LOG_BYTES) -> bytes:
     return (path / "a" / "x.log").read_bytes()
 
 
-def test_every_chunk_bears_its_time_and_its_stream(tmp_path):
+def test_log_line_has_time_and_stream(tmp_path):
     ticks = iter([10.0, 10.5, 71.25])
     with StageLog(tmp_path / "x.log", clock=lambda: next(ticks)) as log:
         log.write(Stream.STDOUT, b"one\ntwo\n")
@@ -112,11 +108,7 @@ def test_every_chunk_bears_its_time_and_its_stream(tmp_path):
     )
 
 
-def test_a_stage_that_prints_nothing_leaves_an_empty_log(tmp_path):
-    assert logged(tmp_path) == b""
-
-
-def test_what_comes_is_on_disk_at_once(tmp_path):
+def test_output_is_written_at_once(tmp_path):
     with StageLog(tmp_path / "x.log") as log:
         log.write(Stream.STDOUT, b"early\n")
         assert b"early" in (tmp_path / "x.log").read_bytes()
@@ -136,11 +128,11 @@ def test_what_comes_is_on_disk_at_once(tmp_path):
         (b"\xff\xfe \x9b31m", rb"\xff\xfe \x9b31m"),
     ],
 )
-def test_nothing_in_it_can_steer_a_terminal(tmp_path, raw, shown):
+def test_control_characters_are_escaped(tmp_path, raw, shown):
     assert logged(tmp_path, raw) == b"[    1.000 stdout] " + shown + b"\n"
 
 
-def test_of_too_much_the_head_and_the_tail_are_kept(tmp_path):
+def test_long_log_keeps_head_and_tail(tmp_path):
     text = logged(tmp_path, *(b"%04d\n" % number for number in range(1000)), cap=1000)
     assert b"0000\n" in text
     assert b"0999\n" in text
@@ -148,7 +140,7 @@ def test_of_too_much_the_head_and_the_tail_are_kept(tmp_path):
     assert b"bytes left out ...]\n" in text
 
 
-def test_a_single_chunk_longer_than_the_cap_keeps_its_ends(tmp_path):
+def test_long_chunk_keeps_its_ends(tmp_path):
     text = logged(tmp_path, b"<" + b"x" * 5000 + b">", cap=1000)
     assert text.startswith(b"[    1.000 stdout] <xxx")
     assert text.endswith(b"xxx>\n")
@@ -156,7 +148,7 @@ def test_a_single_chunk_longer_than_the_cap_keeps_its_ends(tmp_path):
 
 
 @given(st.lists(st.binary(max_size=300), max_size=30))
-def test_a_log_keeps_to_its_cap_and_counts_what_it_leaves_out(tmp_path_factory, chunks):
+def test_log_stays_within_its_cap(tmp_path_factory, chunks):
     folder = tmp_path_factory.mktemp("log")
     whole = logged(folder / "whole", *chunks)
     text = logged(folder / "cut", *chunks, cap=400)
@@ -172,14 +164,14 @@ def test_a_log_keeps_to_its_cap_and_counts_what_it_leaves_out(tmp_path_factory, 
     assert whole.endswith(tail)
 
 
-def test_after_its_end_a_stray_thread_writes_nothing(tmp_path):
+def test_closed_log_ignores_output(tmp_path):
     with StageLog(tmp_path / "x.log") as log:
         pass
     log.write(Stream.STDOUT, b"late")
     assert (tmp_path / "x.log").read_bytes() == b""
 
 
-def test_several_commands_may_print_at_a_time(tmp_path):
+def test_log_is_thread_safe(tmp_path):
     with StageLog(tmp_path / "x.log") as log:
         threads = [
             threading.Thread(
@@ -196,6 +188,6 @@ def test_several_commands_may_print_at_a_time(tmp_path):
     assert all(line.endswith(b"stdout] line") for line in lines)
 
 
-def test_a_full_disk_is_not_raised_in_the_middle_of_a_command():
+def test_full_disk_does_not_fail_a_command():
     with StageLog(Path("/dev/full")) as log:
         log.write(Stream.STDOUT, b"nobody will read this\n")

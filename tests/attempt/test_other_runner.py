@@ -23,8 +23,6 @@ TWICE = 'code=$?; tail -n 1 "$report" >>"$report"; exit $code'
 
 @pytest.fixture
 def verdict_on(attempt_by):
-    """Judges a basket.py with the plain runner."""
-
     def judged(source, *, after="", level=ControlLevel.FULL, **files):
         with attempt_by() as attempt:
             attempt.runner = PlainRunner()
@@ -56,12 +54,12 @@ def test_fix_is_resolved_by_the_report_of_another_runner(verdict_on, level):
     assert {test.node_id for test in verdict.tests} >= set(LISTED)
 
 
-def test_code_that_is_still_wrong_has_failed(verdict_on):
+def test_wrong_code_fails(verdict_on):
     verdict, _ = verdict_on(BUGGY + "# no fix\n")
     assert verdict.failure_reason is FailureReason.TESTS_FAILED
 
 
-def test_its_own_configuration_is_protected_and_that_of_pytest_is_not(verdict_on):
+def test_only_configuration_of_the_runner_is_protected(verdict_on):
     verdict, attempt = verdict_on(FIXED, **{"plain.cfg": "", "conftest.py": ""})
     assert verdict.resolved
     assert [each.path for each in attempt.change.dropped] == ["plain.cfg"]
@@ -77,6 +75,6 @@ def test_its_own_configuration_is_protected_and_that_of_pytest_is_not(verdict_on
         pytest.param("kill -9 $$", id="the runner was killed"),
     ],
 )
-def test_report_that_something_contradicts_resolves_nothing(verdict_on, after):
+def test_contradicted_report_does_not_resolve(verdict_on, after):
     verdict, _ = verdict_on(FIXED, after=after, level=ControlLevel.OFF)
     assert not verdict.resolved

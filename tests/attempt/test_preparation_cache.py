@@ -30,8 +30,6 @@ KEY = "test-preparation"
 
 
 class OldPreparation(ChecksummedDocument):
-    """What `stages.json` held while the base tree was a tar."""
-
     results: tuple[StageResult, ...]
     base_tar: str
 
@@ -50,7 +48,7 @@ def keep(cache, provider, content: str = "one"):
         return cache.keep(KEY, box)
 
 
-def test_what_was_kept_is_loaded_with_its_evidence(cache, provider):
+def test_stored_preparation_is_loaded_with_its_evidence(cache, provider):
     kept = keep(cache, provider)
     assert cache.load(KEY) is None, "without its evidence a preparation is not complete"
     cache.keep_results(kept, RESULTS)
@@ -62,7 +60,7 @@ def test_what_was_kept_is_loaded_with_its_evidence(cache, provider):
     assert results[1].evidence.own_seconds == 0, "nobody waited for it this time"
 
 
-def test_a_damaged_base_tree_is_not_loaded(cache, provider, tmp_path, caplog):
+def test_damaged_base_tree_is_not_loaded(cache, provider, tmp_path, caplog):
     cache.keep_results(keep(cache, provider), RESULTS)
     assert cache.load(KEY) is not None
 
@@ -72,7 +70,7 @@ def test_a_damaged_base_tree_is_not_loaded(cache, provider, tmp_path, caplog):
     assert "was damaged on disk" in caplog.text
 
 
-def test_a_baseline_is_loaded_until_another_one_is_kept(cache):
+def test_latest_baseline_is_loaded(cache):
     stored = StoredBaseline(result=stage("baseline_run", Evidence()), report=b"{}")
     cache.keep_baseline("k", stored)
     first = cache.load_baseline("k")
@@ -84,7 +82,7 @@ def test_a_baseline_is_loaded_until_another_one_is_kept(cache):
     assert cache.load_baseline("k").report == later.report
 
 
-def test_the_base_is_known_by_path(cache, provider):
+def test_base_content_is_found_by_path(cache, provider):
     prepared = keep(cache, provider)
     assert prepared.content(P("a.txt")) == b"one\n"
     assert prepared.content(P("sub/hard")) == b"one\n"
@@ -95,7 +93,7 @@ def test_the_base_is_known_by_path(cache, provider):
     assert prepared.base[P("a.txt")].executable
 
 
-def test_a_key_that_is_kept_again_has_the_new_state(cache, provider):
+def test_key_stored_again_has_the_new_state(cache, provider):
     cache.keep_results(keep(cache, provider), RESULTS)
     again = keep(cache, provider, "two")
     assert again.content(P("a.txt")) == b"two\n"
@@ -104,7 +102,7 @@ def test_a_key_that_is_kept_again_has_the_new_state(cache, provider):
         assert sh(box, "cat a.txt").stdout == "two\n"
 
 
-def test_forgotten_is_gone_with_its_snapshot(cache, provider, tmp_path):
+def test_forgotten_preparation_loses_its_snapshot(cache, provider, tmp_path):
     cache.keep_results(keep(cache, provider), RESULTS)
     cache.forget(KEY)
     assert cache.load(KEY) is None
@@ -128,7 +126,7 @@ def test_forgotten_is_gone_with_its_snapshot(cache, provider, tmp_path):
         ("base.contents", b"torn" * 200),
     ],
 )
-def test_a_torn_preparation_is_none(cache, provider, tmp_path, name, content):
+def test_incomplete_preparation_is_not_loaded(cache, provider, tmp_path, name, content):
     cache.keep_results(keep(cache, provider), RESULTS)
     path = tmp_path / "prepared" / provider.name / KEY / name
     path.unlink()
@@ -139,7 +137,7 @@ def test_a_torn_preparation_is_none(cache, provider, tmp_path, name, content):
 
 @pytest.mark.parametrize("name", ["stages.json", "base.json", "base.contents"])
 @pytest.mark.parametrize("place", [0, 0.3, 0.7, 0.999])
-def test_a_flipped_bit_in_a_preparation_is_seen(cache, provider, tmp_path, caplog, name, place):
+def test_flipped_bit_in_a_preparation_is_detected(cache, provider, tmp_path, caplog, name, place):
     cache.keep_results(keep(cache, provider), RESULTS)
     path = tmp_path / "prepared" / provider.name / KEY / name
     content = bytearray(path.read_bytes())
@@ -149,9 +147,7 @@ def test_a_flipped_bit_in_a_preparation_is_seen(cache, provider, tmp_path, caplo
     assert "was damaged on disk; it is recreated" in caplog.text
 
 
-def test_an_entry_that_an_older_agentbench_stored_as_a_tar_is_replaced(
-    cache, provider, tmp_path, caplog
-):
+def test_entry_of_an_older_version_is_replaced(cache, provider, tmp_path, caplog):
     folder = tmp_path / "prepared" / provider.name / KEY
     keep(cache, provider)
     shutil.rmtree(folder)
@@ -170,7 +166,7 @@ def test_an_entry_that_an_older_agentbench_stored_as_a_tar_is_replaced(
     assert {path.name for path in folder.iterdir()} == {"base.contents", "base.json", "stages.json"}
 
 
-def test_a_flipped_bit_in_a_baseline_is_seen(cache, provider, tmp_path, caplog):
+def test_flipped_bit_in_a_baseline_is_detected(cache, provider, tmp_path, caplog):
     report = b'{"outcome": "failed"}'
     cache.keep_baseline(
         "k", StoredBaseline(result=stage("baseline_run", Evidence()), report=report)
@@ -183,7 +179,7 @@ def test_a_flipped_bit_in_a_baseline_is_seen(cache, provider, tmp_path, caplog):
     assert "baseline-k.json was damaged on disk" in caplog.text
 
 
-def test_what_a_run_has_loaded_is_in_use_until_the_run_is_gone(cache, provider, tmp_path):
+def test_loaded_preparation_is_locked_until_the_run_ends(cache, provider, tmp_path):
     cache.keep_results(keep(cache, provider), RESULTS)
     thing = tmp_path / "prepared" / provider.name / KEY
     other = PreparationCache(tmp_path / "prepared", provider)
@@ -197,14 +193,14 @@ def test_what_a_run_has_loaded_is_in_use_until_the_run_is_gone(cache, provider, 
         assert allowed
 
 
-def test_a_preparation_without_its_snapshot_is_none(cache, provider):
+def test_preparation_without_snapshot_is_not_loaded(cache, provider):
     prepared = keep(cache, provider)
     cache.keep_results(prepared, RESULTS)
     provider.discard(prepared.snapshot)
     assert cache.load(KEY) is None
 
 
-def test_a_baseline_is_kept_with_its_report(cache, tmp_path, provider):
+def test_baseline_is_stored_with_its_report(cache, tmp_path, provider):
     baseline = StoredBaseline(
         result=stage("baseline_run", Evidence(command=command(1), own_seconds=5)), report=b"{}"
     )
@@ -257,7 +253,7 @@ CHANGES = {
 }
 
 
-def test_every_ingredient_of_a_preparation_is_in_its_key(task, provider, tmp_path):
+def test_preparation_key_covers_every_input(task, provider, tmp_path):
     image = provider.resolve_image(None)
     keys = {name: preparation_key(change(task, tmp_path / "x"), image, provider)
             for name, change in CHANGES.items()}  # fmt: skip
@@ -267,7 +263,7 @@ def test_every_ingredient_of_a_preparation_is_in_its_key(task, provider, tmp_pat
     assert keys["none"] == preparation_key(task, image, provider)
 
 
-def test_what_comes_after_is_not_in_the_key_of_a_preparation(task, provider):
+def test_preparation_key_excludes_later_inputs(task, provider):
     image = provider.resolve_image(None)
     key = task.answer_key.model_copy(update={"tests_patch": b"other"})
     problem = task.problem.model_copy(update={"instruction": "other"})
@@ -281,14 +277,14 @@ def test_caches_that_share_an_engine_do_not_share_snapshots(task, provider, tmp_
     assert first.key(task, image) != second.key(task, image)
 
 
-def test_a_cache_that_was_moved_keeps_its_preparations(task, provider, tmp_path):
+def test_moved_cache_keeps_its_preparations(task, provider, tmp_path):
     image = provider.resolve_image(None)
     key = PreparationCache(tmp_path / "a", provider).key(task, image)
     (tmp_path / "a").rename(tmp_path / "b")
     assert PreparationCache(tmp_path / "b", provider).key(task, image) == key
 
 
-def test_every_ingredient_of_a_baseline_is_in_its_key(task):
+def test_baseline_key_covers_every_input(task):
     def key(preparation="p", answer=None, problem=None, environment=None):
         changed = task.model_copy(
             update={
@@ -314,12 +310,12 @@ def test_every_ingredient_of_a_baseline_is_in_its_key(task):
     assert key(answer={"solution_patch": b"x"}) == key(problem={"title": "x"}) == key()
 
 
-def test_a_lock_is_one_for_all_who_make_the_same(cache, provider, tmp_path):
+def test_equal_preparations_share_a_lock(cache, provider, tmp_path):
     other = PreparationCache(tmp_path / "prepared", provider)
     assert cache.lock_path("k") == other.lock_path("k") != cache.lock_path("l")
 
 
-def test_two_threads_may_keep_and_load_at_once(cache, provider):
+def test_cache_is_thread_safe(cache, provider):
     cache.keep_results(keep(cache, provider), RESULTS)
     found = []
     threads = [threading.Thread(target=lambda: found.append(cache.load(KEY))) for _ in range(4)]

@@ -8,12 +8,15 @@ from agentbench.agents.interface import AgentOutcome
 from agentbench.agents.reference import NoopAgent
 from agentbench.attempt.context import AgentRunOutput, AttemptOutputs
 from agentbench.attempt.record import rescore
-from agentbench.attempt.recording import AttemptTimes, make_record
+from agentbench.attempt.recording import AttemptTimes, excluded_record, make_record
 from agentbench.attempt.resources import AttemptSlot
+from agentbench.errors import RunCancelled, SandboxError
 from agentbench.integrity.protection import JudgedChange
 from agentbench.integrity.records import DroppedPath
 from agentbench.models.interface import ModelUsage
+from agentbench.runs.store.summaries import was_interrupted
 from agentbench.scoring.evidence import AgentEnding, Evidence, Finding, Severity
+from agentbench.taxonomy import FailureReason, Fault
 from tests.runs.records import RUN
 from tests.scoring.strategies import NOON, A, attempt, case, command, ran, stage
 
@@ -23,8 +26,6 @@ PATCH = b"--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-old\n+new\n+more\n same\n"
 
 @pytest.fixture
 def recorded(task, workshop, tmp_path):
-    """Makes the record of an attempt whose agent did this."""
-
     def recorded(results=(), **work):
         resources = workshop()
         outputs = AttemptOutputs(
@@ -44,7 +45,7 @@ def recorded(task, workshop, tmp_path):
     return recorded
 
 
-def test_who_tried_what_and_where(recorded, task, provider):
+def test_record_names_task_agent_and_environment(recorded, task, provider):
     record = recorded()
     assert (record.run_id, record.attempt, record.retry_of) == (RUN, 2, 1)
     assert (record.task_id, record.task_digest) == (task.id, task.digest)
@@ -56,14 +57,14 @@ def test_who_tried_what_and_where(recorded, task, provider):
     assert record.patch is None
 
 
-def test_an_attempt_of_which_no_stage_ran_is_recorded_too(recorded):
+def test_attempt_without_stages_is_recorded(recorded):
     record = recorded()
     assert record.stages == ()
     assert record.timing.overhead_s == 100
     assert rescore(record) == record
 
 
-def test_a_stage_is_told_with_its_command_its_log_and_its_limit(recorded, tmp_path):
+def test_stage_record_has_command_log_and_limit(recorded, tmp_path):
     (tmp_path / "stages").mkdir()
     (tmp_path / "stages" / "setup.log").write_text("")
     done = command(3, output_bytes=10, truncated=True, peak_memory_bytes=5, cpu_seconds=0.5)
@@ -75,7 +76,7 @@ def test_a_stage_is_told_with_its_command_its_log_and_its_limit(recorded, tmp_pa
     assert (clone.log, clone.ending, clone.exit_code) == (None, None, None)
 
 
-def test_a_patch_is_told_by_its_size_and_its_digest(recorded, tmp_path):
+def test_patch_record_has_size_and_digest(recorded, tmp_path):
     (tmp_path / "patch.diff").write_bytes(PATCH)
     dropped = (DroppedPath(path="conftest.py", why="configuration of the tests"),)
     change = JudgedChange(files={P("x"): None}, emptied=(), dropped=dropped)
@@ -86,7 +87,7 @@ def test_a_patch_is_told_by_its_size_and_its_digest(recorded, tmp_path):
     assert patch.dropped == dropped
 
 
-def test_what_the_agent_did_and_used_is_told(recorded):
+def test_record_has_outcome_and_usage(recorded):
     outcome = AgentOutcome(
         ending=AgentEnding.STEP_LIMIT,
         steps=4,
@@ -102,7 +103,7 @@ def test_what_the_agent_did_and_used_is_told(recorded):
     assert record.usage.cost_usd is None
 
 
-def test_the_harness_answers_for_the_time_that_is_nobody_elses(recorded):
+def test_overhead_is_the_remaining_time(recorded):
     own = {"setup": 10.0, "baseline_run": 20.0, "agent_run": 30.0, "final_test": 5.0}
     results = tuple(stage(name, Evidence(own_seconds=own[name])) for name in own)
     timing = recorded(results).timing
@@ -110,7 +111,7 @@ def test_the_harness_answers_for_the_time_that_is_nobody_elses(recorded):
     assert (timing.total_s, timing.overhead_s, timing.queue_wait_s) == (100, 35, 3)
 
 
-def test_findings_and_warnings_of_all_stages_are_gathered(recorded):
+def test_record_has_findings_and_warnings_of_all_stages(recorded):
     finding = Finding(rule="r", severity=Severity.WARNING, where="x", what="y")
     results = attempt(
         ran(case(A)),
@@ -120,3 +121,20 @@ def test_findings_and_warnings_of_all_stages_are_gathered(recorded):
     record = recorded(results)
     assert record.findings == (finding,)
     assert record.warnings == ("odd",)
+
+
+def lost(task, workshop, folder, fault: BaseException):
+    place = AttemptSlot(folder=folder, run_id=RUN, attempt=3, retry_of=1)
+    return excluded_record(task, NoopAgent(), workshop(), place, fault)
+
+
+def test_lost_node_is_an_infrastructure_failure(task, workshop, tmp_path):
+    record = lost(task, workshop, tmp_path, SandboxError("node lost: it died"))
+    assert record.failure_reason is FailureReason.SANDBOX_ERROR
+    assert record.fault is Fault.INFRASTRUCTURE
+    assert "node lost" in record.detail
+    assert (record.task_id, record.attempt, record.retry_of) == (task.id, 3, 1)
+
+
+def test_cancelled_before_start_is_interrupted(task, workshop, tmp_path):
+    assert was_interrupted(lost(task, workshop, tmp_path, RunCancelled()))

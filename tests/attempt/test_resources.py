@@ -1,8 +1,8 @@
-from threading import Event, Thread
+from threading import Thread
 
 import pytest
 
-from agentbench.attempt.resources import LiveStatus, RunResources
+from agentbench.attempt.resources import LiveStatus
 from agentbench.tasks.problem import TaskId
 from agentbench.taxonomy import StageName
 
@@ -11,7 +11,7 @@ def names(board):
     return [(entry.task_id, entry.attempt) for entry in board.running()]
 
 
-def test_an_attempt_is_on_the_board_until_it_is_over():
+def test_running_attempt_is_listed_until_its_end():
     board = LiveStatus(clock=iter([5.0, 7.0]).__next__)
     with (
         board.tracked(TaskId("a"), 1) as first,
@@ -25,14 +25,14 @@ def test_an_attempt_is_on_the_board_until_it_is_over():
     assert names(board) == []
 
 
-def test_an_attempt_that_raises_is_taken_down():
+def test_raising_attempt_is_removed():
     board = LiveStatus()
     with pytest.raises(KeyError), board.tracked(TaskId("a"), 1):
         raise KeyError
     assert names(board) == []
 
 
-def test_taking_down_twice_takes_nothing_else():
+def test_second_end_removes_nothing_else():
     board = LiveStatus()
     one, other = board.begin(TaskId("a"), 1), board.begin(TaskId("a"), 1)
     board.end(one)
@@ -40,7 +40,7 @@ def test_taking_down_twice_takes_nothing_else():
     assert board.running() == (other,)
 
 
-def test_threads_may_come_and_go_while_somebody_looks():
+def test_live_status_is_thread_safe():
     board = LiveStatus()
 
     def work():
@@ -56,10 +56,3 @@ def test_threads_may_come_and_go_while_somebody_looks():
     for thread in threads:
         thread.join()
     assert board.running() == ()
-
-
-def test_unless_told_otherwise_nothing_holds_attempts_back(workshop):
-    made: RunResources = workshop(cancel=Event())
-    made.breaker.suspect()
-    made.breaker.require()
-    assert made.settings.attempt_timeout is None

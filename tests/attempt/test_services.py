@@ -49,8 +49,6 @@ CLOSING = HIDDEN.replace("assert basket.total([5]) == 5", 'ask("STOP", "4")\n   
 
 @pytest.fixture
 def run(tmp_path, workshop):
-    """Runs one attempt at the task; its record, and the folder of its files."""
-
     def run(agent=None, *, store=STORE, hidden=HIDDEN, back_end="docker"):
         services_in(tmp_path / "task" / "env", store)
         files = {**SmallTask().files, "ask.py": ASK}
@@ -77,7 +75,7 @@ def run(tmp_path, workshop):
     return run
 
 
-def test_every_stage_has_fresh_services_and_leaves_their_logs(run):
+def test_stages_have_fresh_services_and_store_their_logs(run):
     record, folder = run()
     assert record.resolved, record.detail
     logs = {
@@ -90,7 +88,7 @@ def test_every_stage_has_fresh_services_and_leaves_their_logs(run):
     assert logs["services/final_test/db.log"].startswith("GET apple\nSET apple 1\n")
 
 
-def test_a_service_that_the_agent_ends_is_a_warning(run):
+def test_service_ended_by_the_agent_is_a_warning(run):
     def solve(given):
         ask(given.sandbox, "STOP", "5")
         sh(given.sandbox, FIX)
@@ -104,7 +102,7 @@ def test_a_service_that_the_agent_ends_is_a_warning(run):
     assert "STOP 5" in (folder / "services" / "agent_run" / "db.log").read_text()
 
 
-def test_a_service_that_fails_before_the_agent_works_is_the_tasks_fault(run):
+def test_service_that_fails_before_the_agent_works_is_the_tasks_fault(run):
     record, folder = run(NoopAgent(), hidden=CLOSING)
     assert (record.failure_reason, record.fault) == (FailureReason.SANDBOX_ERROR, Fault.TASK)
     assert record.stages[-1].name is StageName.BASELINE_RUN
@@ -112,7 +110,7 @@ def test_a_service_that_fails_before_the_agent_works_is_the_tasks_fault(run):
     assert (folder / "services" / "baseline_run" / "db.log").is_file()
 
 
-def test_a_service_that_does_not_start_is_the_tasks_fault_and_leaves_its_log(run):
+def test_unstarted_service_is_the_tasks_fault(run):
     store = STORE.replace('"/srv/server.py"', '"/srv/none.py"')
     record, folder = run(NoopAgent(), store=store)
     assert (record.failure_reason, record.fault) == (FailureReason.SANDBOX_ERROR, Fault.TASK)
@@ -122,7 +120,7 @@ def test_a_service_that_does_not_start_is_the_tasks_fault_and_leaves_its_log(run
 
 
 @pytest.mark.parametrize("back_end", ["bubblewrap", "process"])
-def test_a_back_end_without_containers_refuses_services(run, back_end):
+def test_back_end_without_containers_refuses_services(run, back_end):
     record, _folder = run(NoopAgent(), back_end=back_end)
     assert record.failure_reason is FailureReason.SANDBOX_ERROR
     assert f"{back_end} runs no services: use a container engine" in record.detail

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from agentbench.attempt.settings import RunSettings
+from agentbench.attempt.settings import RunSettings, attempt_time_limit, stage_timeout
 from agentbench.runs.options import RunOptions
 from agentbench.tasks.control_level import ControlLevel
+from agentbench.taxonomy import StageName
+from tests.fakes.staging import small_task
 from tests.runs.records import configuration
 
 CHANGED = {
@@ -19,7 +21,7 @@ CHANGED = {
 }
 
 
-def test_json_has_seconds_and_the_keys_of_run_json():
+def test_settings_json_has_seconds():
     document = json.loads(RunSettings(**CHANGED).model_dump_json())
     assert (document["max_outage_s"], document["attempt_timeout_s"]) == (180.0, 3600.0)
     assert document["prices"] == "/prices.json"
@@ -27,13 +29,13 @@ def test_json_has_seconds_and_the_keys_of_run_json():
     assert RunSettings.model_validate(document) == RunSettings(**CHANGED)
 
 
-def test_options_and_configurations_have_the_same_settings():
+def test_options_and_configuration_agree():
     options = RunOptions(agent="noop", **CHANGED)
     assert type(options.settings()) is RunSettings
     assert options.settings() == configuration(**CHANGED).settings() == RunSettings(**CHANGED)
 
 
-def test_a_change_makes_a_copy_and_an_unknown_one_is_refused():
+def test_replace_refuses_unknown_options():
     options = RunOptions(jobs=3)
     changed = options.replace(attempts=5)
     assert (options.attempts, changed.attempts, changed.jobs) == (1, 5, 3)
@@ -41,5 +43,23 @@ def test_a_change_makes_a_copy_and_an_unknown_one_is_refused():
         options.replace(atempts=5)
 
 
-def test_times_are_scaled():
-    assert RunSettings(timeout_scale=1.5).scaled(10) == timedelta(seconds=15)
+def test_stage_time_limits_are_scaled(tmp_path):
+    task = small_task(
+        tmp_path / "small", setup="timeout_s = 5", test_timeout_s=7, agent="timeout_s = 9"
+    )
+    settings = RunSettings(timeout_scale=2.0)
+    limits = {stage: stage_timeout(stage, task, settings) for stage in StageName}
+    assert limits[StageName.SETUP] == timedelta(seconds=10)
+    assert limits[StageName.BASELINE_RUN] == limits[StageName.FINAL_TEST] == timedelta(seconds=14)
+    assert limits[StageName.AGENT_RUN] == timedelta(seconds=18)
+    assert limits[StageName.GIT_CLONE] == timedelta(hours=1)
+    assert limits[StageName.GIT_CHECKOUT] == timedelta(minutes=20)
+
+
+def test_attempt_limit_exceeds_those_of_its_stages(tmp_path):
+    task = small_task(tmp_path / "small")
+    settings = RunSettings()
+    limits = [stage_timeout(stage, task, settings) for stage in StageName]
+    assert attempt_time_limit(task, settings) > sum(limits, timedelta(0))
+    told = RunSettings(attempt_timeout=timedelta(seconds=3))
+    assert attempt_time_limit(task, told) == timedelta(seconds=3)

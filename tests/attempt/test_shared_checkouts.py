@@ -48,7 +48,6 @@ def git(folder: Path, *arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def commits(tmp_path_factory) -> dict[str, str]:
-    """A repository; its commits by name, and its folder as `url`."""
     folder = tmp_path_factory.mktemp("origin")
     git(folder, "init", "--quiet", "--initial-branch=main")
     found = {"url": folder.as_uri()}
@@ -72,7 +71,6 @@ def back_end(request, provider) -> SandboxProvider:
 
 @pytest.fixture
 def prepare(back_end, workshop, commits, tmp_path):
-    """Prepare the task of a commit; what it stores is removed in the end."""
     resources = workshop(back_end)
     image = back_end.resolve_image(None)
     keys = set()
@@ -108,21 +106,21 @@ def facts(provider, snapshot):
         return tree, log, objects, files, whole
 
 
-def test_a_task_on_a_shared_checkout_is_as_if_it_had_its_own(back_end, prepare):
+def test_task_on_a_shared_checkout_has_its_own_files(back_end, prepare):
     own = facts(back_end, prepare("similar", shared=""))
     prepare("first")
     assert facts(back_end, prepare("similar")) == own
     assert own[1].count("\n") == 1
 
 
-def test_the_first_task_on_a_checkout_is_so_too(back_end, prepare):
+def test_first_task_on_a_checkout_has_its_own_files(back_end, prepare):
     own = facts(back_end, prepare("first", shared=""))
     assert facts(back_end, prepare("first")) == own
 
 
 @pytest.mark.docker
 @pytest.mark.parametrize("back_end", ["docker"], indirect=True)
-def test_a_similar_commit_takes_no_space_for_equal_files(back_end, prepare):
+def test_similar_commit_shares_equal_files(back_end, prepare):
     first, similar, distant = (prepare(name) for name in CHANGES)
     known = {each.name: each for each in stored_images(back_end.engine)}
     one, two, three = (known[name] for name in (first, similar, distant))
@@ -131,7 +129,7 @@ def test_a_similar_commit_takes_no_space_for_equal_files(back_end, prepare):
     assert max(each.size_bytes for each in (one, two, three)) < LARGE / 20
 
 
-def test_commands_of_a_task_do_not_reach_the_next_one(back_end, prepare):
+def test_setup_commands_do_not_reach_another_task(back_end, prepare):
     prepare("first", commands='"touch litter pkg/litter; echo x >> pkg/same"')
     with back_end.open(prepare("similar"), limits=LIMITS, network=False) as box:
         assert (
@@ -140,7 +138,7 @@ def test_commands_of_a_task_do_not_reach_the_next_one(back_end, prepare):
         )
 
 
-def test_a_commit_that_the_mirror_lacks_is_infinitely_far(commits):
+def test_missing_commit_is_never_similar(commits):
     mirror = mirrors().of(RepoSource(url=commits["url"], commit=commits["similar"]))
     assert changed_bytes(mirror, commits["similar"]) == 0
     assert 0 < changed_bytes(mirror, commits["first"]) < 200

@@ -25,8 +25,6 @@ CONTAINERS = UnreliableProvider()
 
 
 class Borrowing(UnreliableProvider):
-    """A back end that has the Python of its machine only."""
-
     def describe(self) -> dict[str, str]:
         return {"python": "3.11.4"}
 
@@ -38,7 +36,7 @@ def asking(task: Task, specifier: str, folder: Path) -> Task:
     return task.model_copy(update={"source": RepoSource(files=files)})
 
 
-def test_a_task_gets_the_base_image_of_the_python_that_its_project_asks_for(task, tmp_path):
+def test_task_gets_the_base_image_of_its_required_python(task, tmp_path):
     found = with_image(asking(task, "<3.10", tmp_path), CONTAINERS, mirrors())
     assert found.environment.image == "agentbench/python:3.9"
     assert found.digest == task.digest
@@ -46,14 +44,14 @@ def test_a_task_gets_the_base_image_of_the_python_that_its_project_asks_for(task
     assert image_of(found, CONTAINERS) == expected
 
 
-def test_a_task_that_asks_for_none_gets_the_default(task):
+def test_task_without_requirement_gets_the_default_image(task):
     assert with_image(task, CONTAINERS, mirrors()).environment.image == "agentbench/python:3.11"
 
 
 @pytest.mark.parametrize(
     "environment", [TaskEnvironment(image="own:1"), TaskEnvironment(dockerfile=Path("Dockerfile"))]
 )
-def test_an_image_of_the_tasks_own_is_left_alone(task, environment, tmp_path):
+def test_own_image_is_kept(task, environment, tmp_path):
     own = asking(task, "<3.10", tmp_path).model_copy(update={"environment": environment})
     assert with_image(own, CONTAINERS, mirrors()) == own
     assert image_of(own, CONTAINERS) == TaskImage(name=environment.image)
@@ -63,7 +61,7 @@ def test_an_image_of_the_tasks_own_is_left_alone(task, environment, tmp_path):
 @pytest.mark.parametrize(
     ("main", "image"), [("", "agentbench/python:3.11"), ("  main: {build: .}\n", None)]
 )
-def test_the_sandbox_of_a_compose_file_may_have_an_image(task, tmp_path, main, image):
+def test_compose_file_may_define_the_image(task, tmp_path, main, image):
     compose = tmp_path / "compose.yaml"
     compose.write_text(f"services:\n{main}  db: {{image: a}}\n")
     environment = TaskEnvironment(compose=compose)
@@ -71,13 +69,13 @@ def test_the_sandbox_of_a_compose_file_may_have_an_image(task, tmp_path, main, i
     assert with_image(own, CONTAINERS, mirrors()).environment.image == image
 
 
-def test_a_sandbox_without_images_has_the_python_of_its_machine(task, tmp_path):
+def test_back_end_without_images_has_its_own_python(task, tmp_path):
     old = asking(task, "<3.10", tmp_path)
     assert with_image(old, Borrowing(), mirrors()) == old
     assert image_of(old, Borrowing()) == TaskImage(python="3.11.4")
 
 
-def test_a_task_that_asks_for_another_python_than_the_machines_is_named(task, tmp_path):
+def test_unsupported_python_is_a_warning(task, tmp_path):
     old = asking(task, "<3.10", tmp_path)
     assert python_warnings([task, old], Borrowing(), mirrors()) == (
         f"process has Python 3.11.4 only; these tasks ask for another one: {old.id}",
@@ -86,7 +84,7 @@ def test_a_task_that_asks_for_another_python_than_the_machines_is_named(task, tm
     assert python_warnings([old], CONTAINERS, mirrors()) == ()
 
 
-def test_a_project_that_admits_no_base_image_is_refused_with_what_to_do(task, tmp_path):
+def test_project_without_fitting_image_is_refused(task, tmp_path):
     with pytest.raises(UnavailableError) as refused:
         with_images([task, asking(task, "<3.7", tmp_path)], CONTAINERS, mirrors())
     assert str(refused.value) == (
@@ -95,27 +93,27 @@ def test_a_project_that_admits_no_base_image_is_refused_with_what_to_do(task, tm
     )
 
 
-def test_a_repository_that_cannot_be_cloned_is_left_to_the_attempts(task):
+def test_unclonable_repository_is_not_an_error_yet(task):
     away = task.model_copy(
         update={"source": RepoSource(url="file:///nowhere/at-all", commit="0" * 40)}
     )
     assert with_images([away], CONTAINERS, mirrors()) == [away]
 
 
-def test_why_a_task_has_its_python_can_be_said(task, tmp_path):
+def test_reason_for_a_python_is_given(task, tmp_path):
     assert why_python(task, mirrors()) == ""
     assert why_python(asking(task, ">=3.8", tmp_path / "new"), mirrors()) == ""
     old = asking(task, "<3.10", tmp_path)
     assert why_python(old, mirrors()) == "needs Python 3.9 (Requires-Python is <3.10); "
 
 
-def test_the_runtime_of_a_run_outranks_that_of_the_task(task):
+def test_runtime_of_the_run_overrides_the_task(task):
     assert with_runtime(task, None) == task
     asked = with_runtime(task, "runsc")
     assert asked.environment.runtime == "runsc"
     assert with_runtime(asked, "kata").environment.runtime == "kata"
 
 
-def test_a_back_end_without_runtimes_refuses_one(task):
+def test_back_end_without_runtimes_refuses_a_runtime(task):
     with pytest.raises(UnavailableError, match=r"no runtime 'runsc': use a container engine"):
         check_services(with_runtime(task, "runsc"), CONTAINERS)

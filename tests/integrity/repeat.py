@@ -28,8 +28,6 @@ CONTROLS: tuple[Honest, ...] = (*HONEST, *FIXES)
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """What came of one case, however often it was judged."""
-
     name: str
     attempts: int = 0
     wrong: list[str] = field(default_factory=list)
@@ -38,14 +36,11 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """Something that is judged, and whether it is to be resolved."""
-
     name: str
     judge: Callable[[Path], AttemptRecord]
     resolved: bool = True
 
     def fault(self, record: AttemptRecord) -> str | None:
-        """What is wrong with a verdict."""
         expected = None if self.resolved else FailureReason.TESTS_FAILED
         if record.quarantined or record.failure_reason is not expected:
             return f"{record.run_id}: {record.failure_reason}: {record.detail}"
@@ -53,8 +48,6 @@ class Case:
 
 
 def cases(provider: SandboxProvider, cache_dir: Path, catalogue: Sequence[Path]) -> Iterator[Case]:
-    """The honest agents of the corpora and the reference solutions of a catalogue."""
-
     def controlled(honest: Honest) -> Callable[[Path], AttemptRecord]:
         def judge(folder: Path) -> AttemptRecord:
             task = honest.task.write(folder / "small")
@@ -77,7 +70,6 @@ def cases(provider: SandboxProvider, cache_dir: Path, catalogue: Sequence[Path])
 
 
 def repeat(cases: Sequence[Case], times: int, folder: Path) -> list[Tally]:
-    """Judge every case so many times, or until Ctrl-C; a line on stderr tells of each round."""
     tallies = [Tally(name=case.name) for case in cases]
     with suppress(KeyboardInterrupt):
         for number in range(1, times + 1):
@@ -99,7 +91,6 @@ def _judge_all(cases: Sequence[Case], tallies: Sequence[Tally], folder: Path) ->
 
 
 def table(tallies: Sequence[Tally]) -> str:
-    """The tallies for a person to read."""
     width = max(len(tally.name) for tally in tallies)
     lines = [f"{'case':<{width}}  attempts  wrong  seconds each"]
     for tally in tallies:
@@ -114,7 +105,6 @@ def table(tallies: Sequence[Tally]) -> str:
 
 
 def main() -> int:
-    """Run the program; 1 when a verdict was wrong."""
     parser = argparse.ArgumentParser(prog="python -m tests.integrity.repeat")
     parser.add_argument("--times", type=int, default=1)
     parser.add_argument("--sandbox", default="bubblewrap")

@@ -11,7 +11,6 @@ Content = bytes | None  # None: a folder
 
 
 def member(name: str, kind: bytes = tarfile.REGTYPE, **more) -> tarfile.TarInfo:
-    """A header; `more` are its attributes."""
     info = tarfile.TarInfo(name)
     info.type, info.mode = kind, 0o755 if kind == tarfile.DIRTYPE else 0o644
     for key, value in more.items():
@@ -20,7 +19,6 @@ def member(name: str, kind: bytes = tarfile.REGTYPE, **more) -> tarfile.TarInfo:
 
 
 def tar_of(*members: tuple[tarfile.TarInfo, bytes] | tarfile.TarInfo, end: bool = True) -> bytes:
-    """A tar of these members, in this order; without its end mark on request."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for each in members:
@@ -33,7 +31,6 @@ def tar_of(*members: tuple[tarfile.TarInfo, bytes] | tarfile.TarInfo, end: bool 
 
 
 def tree_tar(files: Mapping[str, Content], executable: frozenset[str] = frozenset()) -> bytes:
-    """A tar of an honest tree: every folder before what is in it."""
     names: dict[str, Content] = {}
     for name in sorted(files):
         for parent in list(PurePosixPath(name).parents)[-2::-1]:
@@ -50,7 +47,6 @@ def tree_tar(files: Mapping[str, Content], executable: frozenset[str] = frozense
 
 
 def base_of(tar: bytes) -> tuple[WorkspaceTree, BaseContent]:
-    """A base tree, and its contents."""
     with tarfile.open(fileobj=io.BytesIO(tar)) as archive:
         contents = {
             PurePosixPath(info.name): source.read()

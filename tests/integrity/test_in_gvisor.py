@@ -45,20 +45,20 @@ def gvisor_bench(gvisor_engine: SecondEngine, tmp_path_factory: pytest.TempPathF
 
 
 @pytest.mark.parametrize("agent", gate_and_soak(adaptive.in_docker()[:2], adaptive.AGENTS))
-def test_an_adaptive_agent_is_not_resolved(
+def test_adaptive_agent_is_not_resolved(
     gvisor_bench: Bench, tmp_path: Path, agent: AdaptiveAgent
 ) -> None:
     try_adaptive(gvisor_bench, agent, tmp_path)
 
 
 @pytest.mark.parametrize("fix", gate_and_soak(unusual.in_docker()[:2], unusual.FIXES))
-def test_an_unusual_fix_is_resolved(gvisor_bench: Bench, tmp_path: Path, fix: Honest) -> None:
+def test_unusual_fix_is_resolved(gvisor_bench: Bench, tmp_path: Path, fix: Honest) -> None:
     record = try_honest(gvisor_bench, fix, tmp_path)
     assert record.environment.runtime == RUNSC
 
 
 @pytest.mark.parametrize("cheat", gate_and_soak([], cheats_in_docker()))
-def test_a_cheat_is_not_resolved(gvisor_bench: Bench, tmp_path: Path, cheat: Cheat) -> None:
+def test_cheat_is_not_resolved(gvisor_bench: Bench, tmp_path: Path, cheat: Cheat) -> None:
     try_cheat(gvisor_bench, cheat, tmp_path)
 
 

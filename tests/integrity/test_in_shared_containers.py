@@ -34,8 +34,6 @@ _AT_A_TIME = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharingBench(Bench):
-    """Makes two attempts at a time, and returns that with the worse outcome for us."""
-
     counting: CountingProvider
     worse: Callable[[AttemptRecord], bool] = field(default=lambda record: record.resolved)
 
@@ -66,7 +64,6 @@ def sharing_bench(docker_bench: Bench) -> SharingBench:
 
 @pytest.fixture
 def honest_bench(sharing_bench: SharingBench) -> SharingBench:
-    """The worse outcome is that a correct fix is not resolved."""
     return SharingBench(
         provider=sharing_bench.provider,
         engine=sharing_bench.engine,
@@ -77,21 +74,19 @@ def honest_bench(sharing_bench: SharingBench) -> SharingBench:
 
 
 @pytest.mark.parametrize("agent", gate_and_soak(adaptive.in_docker()[::4], adaptive.AGENTS))
-def test_an_adaptive_agent_is_not_resolved(
+def test_adaptive_agent_is_not_resolved(
     sharing_bench: SharingBench, tmp_path: Path, agent: AdaptiveAgent
 ) -> None:
     try_adaptive(sharing_bench, agent, tmp_path)
 
 
 @pytest.mark.parametrize("fix", gate_and_soak(unusual.in_docker()[::4], unusual.FIXES))
-def test_an_unusual_fix_is_resolved(
-    honest_bench: SharingBench, tmp_path: Path, fix: Honest
-) -> None:
+def test_unusual_fix_is_resolved(honest_bench: SharingBench, tmp_path: Path, fix: Honest) -> None:
     try_honest(honest_bench, fix, tmp_path)
 
 
 @pytest.mark.parametrize("cheat", gate_and_soak(cheats_in_docker()[:1], cheats_in_docker()))
-def test_a_cheat_is_not_resolved(sharing_bench: SharingBench, tmp_path: Path, cheat: Cheat) -> None:
+def test_cheat_is_not_resolved(sharing_bench: SharingBench, tmp_path: Path, cheat: Cheat) -> None:
     try_cheat(sharing_bench, cheat, tmp_path)
 
 

@@ -26,7 +26,6 @@ NEW = FileContent(content=b"new = 1\n", executable=False)
 
 
 def judged(change: WorkspaceChange | dict[str, FileContent | None], **more):
-    """What is kept of a change, and what was dropped and why."""
     if isinstance(change, dict):
         change = WorkspaceChange(files={P(name): file for name, file in change.items()})
     given = {"test_paths": ("tests",), "patterns": (), "hidden": frozenset(), "runner": PYTEST}
@@ -106,7 +105,7 @@ def test_dropped_tests_and_configuration_are_tampering(path, file, tampers):
     ],
 )
 @pytest.mark.parametrize("file", [NEW, None], ids=["written", "removed"])
-def test_what_belongs_to_the_judge_is_dropped_with_the_reason(path, why, file):
+def test_protected_path_is_dropped_with_its_reason(path, why, file):
     change = judged({path: file, "src/shop/till.py": NEW})
     assert change.files == {P("src/shop/till.py"): NEW}
     (dropped,) = change.dropped
@@ -141,19 +140,19 @@ def test_what_belongs_to_the_judge_is_dropped_with_the_reason(path, why, file):
     ],
 )
 @pytest.mark.parametrize("file", [NEW, None], ids=["written", "removed"])
-def test_honest_work_stays(path, file):
+def test_honest_change_is_kept(path, file):
     change = judged({path: file})
     assert change.files == {P(path): file}
     assert change.dropped == ()
 
 
-def test_a_renamed_package_stays():
+def test_renamed_package_is_kept():
     change = judged({"src/shop/till.py": None, "src/shop/register.py": NEW})
     assert set(change.files) == {P("src/shop/till.py"), P("src/shop/register.py")}
     assert change.dropped == ()
 
 
-def test_with_the_whole_repository_as_test_path_only_tests_are_the_judges():
+def test_whole_repository_as_test_path_protects_only_tests():
     change = judged(
         {
             "src/shop/till.py": NEW,
@@ -166,12 +165,12 @@ def test_with_the_whole_repository_as_test_path_only_tests_are_the_judges():
     assert set(change.files) == {P("src/shop/till.py"), P("a/test_x/y.py")}
 
 
-def test_a_test_path_may_be_a_single_file():
+def test_test_path_may_be_a_file():
     change = judged({"checks.py": NEW, "checks.pyi": NEW}, test_paths=("checks.py",))
     assert set(change.files) == {P("checks.pyi")}
 
 
-def test_hidden_tests_are_the_judges_wherever_they_lie():
+def test_hidden_tests_are_protected_everywhere():
     change = judged({"src/shop/till.py": NEW}, hidden=frozenset({P("src/shop/till.py")}))
     assert change.files == {}
     assert change.dropped[0].why == "a test of the task"
@@ -197,14 +196,14 @@ def test_hidden_tests_are_the_judges_wherever_they_lie():
         ("src/[ab].py", "src/a.py", True),
     ],
 )
-def test_a_tasks_own_patterns_protect(pattern, path, matches):
+def test_patterns_of_a_task_protect(pattern, path, matches):
     change = judged({path: NEW}, patterns=(pattern,))
     assert (change.dropped != ()) == matches
     if matches:
         assert change.dropped[0].why == "protected by the task"
 
 
-def test_a_pyproject_keeps_the_agents_edits_and_the_bases_pytest_table():
+def test_pyproject_keeps_edits_and_the_base_pytest_table():
     edited = BASE["pyproject.toml"].replace(b"shop", b"store").replace(b"-q", b"-p evil")
     change = judged({"pyproject.toml": FileContent(content=edited, executable=True)})
     kept = change.files[P("pyproject.toml")]
@@ -214,7 +213,7 @@ def test_a_pyproject_keeps_the_agents_edits_and_the_bases_pytest_table():
     assert change.dropped[0].why == "its pytest tables are the base's again"
 
 
-def test_a_pyproject_without_a_change_to_its_pytest_table_is_left_alone():
+def test_pyproject_with_unchanged_pytest_table_is_kept():
     edited = FileContent(content=BASE["pyproject.toml"] + b"[tool.x]\ny=1\n", executable=False)
     change = judged({"pyproject.toml": edited})
     assert change.files == {P("pyproject.toml"): edited}
@@ -222,7 +221,7 @@ def test_a_pyproject_without_a_change_to_its_pytest_table_is_left_alone():
 
 
 @pytest.mark.parametrize("name", ["pyproject.toml", "setup.cfg"])
-def test_a_configuration_that_was_removed_leaves_its_pytest_table(name):
+def test_removed_configuration_keeps_its_pytest_table(name):
     change = judged({name: None})
     kept = change.files[P(name)]
     assert kept is not None
@@ -231,20 +230,20 @@ def test_a_configuration_that_was_removed_leaves_its_pytest_table(name):
 
 
 @pytest.mark.parametrize("name", ["pyproject.toml", "setup.cfg"])
-def test_a_configuration_that_cannot_be_read_is_dropped_whole(name):
+def test_unreadable_configuration_is_dropped(name):
     change = judged({name: FileContent(content=b"\xff[tool", executable=False)})
     assert change.files == {}
     assert change.dropped[0].why.startswith("may configure the tests, and cannot be read")
 
 
-def test_an_emptied_folder_is_dropped_where_its_files_would_be():
+def test_emptied_protected_folder_is_dropped():
     change = judged(
         WorkspaceChange(emptied=(P("tests/data"), P("src/shop/data"), P("docs"), P(".github")))
     )
     assert change.emptied == (P("src/shop/data"), P("docs"))
 
 
-def test_what_is_dropped_is_told_in_the_order_of_the_change():
+def test_dropped_paths_keep_their_order():
     change = judged({"conftest.py": NEW, "tests/a.py": NEW})
     assert [dropped.path for dropped in change.dropped] == ["conftest.py", "tests/a.py"]
 
@@ -252,7 +251,7 @@ def test_what_is_dropped_is_told_in_the_order_of_the_change():
 @pytest.mark.parametrize(
     "path", ["conftest.py", "tests/test_till.py", "pytest.ini", "a.egg-info/x", "queue.py", "a.pyc"]
 )
-def test_where_a_script_judges_work_of_any_kind_is_kept(path):
+def test_script_judges_any_work(path):
     found = judged({path: NEW}, test_paths=(), runner=None)
     assert (list(found.files), found.dropped) == ([P(path)], ())
 
@@ -267,13 +266,13 @@ def test_where_a_script_judges_work_of_any_kind_is_kept(path):
         ("kept/by/task", "protected by the task"),
     ],
 )
-def test_what_would_run_before_a_script_in_python_is_dropped(path, why):
+def test_startup_files_are_dropped_for_a_script(path, why):
     found = judged({path: NEW}, test_paths=(), patterns=("kept/**",), runner=None)
     assert [(each.path, each.why) for each in found.dropped] == [(path, why)]
     assert found.files == {}
 
 
-def test_a_scripts_own_tables_of_pytest_are_the_works():
+def test_pytest_tables_are_kept_for_a_script():
     content = b"[tool.pytest.ini_options]\naddopts = '-x'\n"
     new = FileContent(content=content, executable=False)
     assert judged({"pyproject.toml": new}, runner=None).files == {P("pyproject.toml"): new}
@@ -291,18 +290,18 @@ def test_a_scripts_own_tables_of_pytest_are_the_works():
         ("agentbench_unittest.py", "shadows the standard library, pytest or a plugin"),
     ],
 )
-def test_what_runs_before_djangos_tests_is_dropped(path, why):
+def test_files_that_run_before_django_tests_are_dropped(path, why):
     change = judged({path: NEW}, runner=DJANGO)
     assert change.files == {}
     assert [(one.path, one.why) for one in change.dropped] == [(path, why)]
 
 
 @pytest.mark.parametrize("path", ["checks/shop/models.py", "src/shop/urls.py"])
-def test_other_files_are_judged_with_djangos_runner(path):
+def test_other_files_are_kept_for_django(path):
     assert judged({path: NEW}, runner=DJANGO).files == {P(path): NEW}
 
 
-def test_a_package_may_not_begin_to_say_which_tests_it_has():
+def test_new_load_tests_is_dropped():
     hook = FileContent(content=b"def load_tests(*args): ...\n", executable=False)
     change = judged({"src/shop/__init__.py": hook, "src/shop/till.py": hook})
     assert set(change.files) == {P("src/shop/till.py")}

@@ -5,7 +5,6 @@ from agentbench.scoring.evidence import Severity
 
 
 def seen(after: str | bytes, before: str | None = None, path: str = "shop.py") -> list[str]:
-    """What is found in a file, as `line: what`."""
     content = after.encode() if isinstance(after, str) else after
     found = suspicious_code(path, before.encode() if before is not None else None, content)
     assert all(f.rule == "suspicious-code" and f.severity is Severity.INFO for f in found)
@@ -52,7 +51,7 @@ EQUAL = "says that it equals everything"
         ("class A: pass\nA.__eq__ = lambda self, other: True\n", [f"2: {EQUAL}"]),
     ],
 )  # fmt: skip
-def test_what_a_cheat_needs_is_named_with_its_line(code, expected):
+def test_suspicious_code_is_found_with_its_line(code, expected):
     assert seen(code) == expected
 
 
@@ -75,22 +74,22 @@ def test_what_a_cheat_needs_is_named_with_its_line(code, expected):
         "",
     ],
 )
-def test_ordinary_code_is_not(code):
+def test_ordinary_code_is_not_suspicious(code):
     assert seen(code) == []
 
 
-def test_what_was_there_before_is_not_new_wherever_it_moved():
+def test_moved_code_is_not_new():
     before = "import sys\n\ndef f():\n    return sys._getframe(1)\n"
     after = "import os\nimport sys\n\n\ndef g():\n    return sys._getframe(1)\n"
     assert seen(after, before) == []
 
 
-def test_a_second_one_beside_an_old_one_is_new():
+def test_second_occurrence_is_new():
     before = "import sys\nsys._getframe(1)\n"
     assert seen(before + "sys._getframe(1)\n", before) == [f"3: {FRAMES}"]
 
 
-def test_text_that_is_no_python_is_scanned_as_text():
+def test_unparsable_python_is_scanned_as_text():
     assert seen("def f(:\n    sys._getframe(1)\n    import ctypes\n") == [
         f"2: {FRAMES}",
         "3: reaches past the interpreter",
@@ -98,11 +97,11 @@ def test_text_that_is_no_python_is_scanned_as_text():
 
 
 @pytest.mark.parametrize("path", ["README.md", "data.json", "notes", "image.png"])
-def test_what_is_no_python_by_its_name_gives_nothing(path):
+def test_other_files_are_not_scanned(path):
     assert seen("import sys\nsys._getframe(1)\n", path=path) == []
 
 
-def test_a_script_without_a_suffix_is_python_by_its_first_line():
+def test_script_with_a_python_shebang_is_scanned():
     assert seen("#!/usr/bin/env python3\nimport ctypes\n", path="bin/tool") == [
         "2: reaches past the interpreter"
     ]
@@ -123,12 +122,12 @@ def test_a_script_without_a_suffix_is_python_by_its_first_line():
     ],
     ids=["nul", "utf-16", "codec", "nested", "unary", "chain", "chains", "digits", "large"],
 )
-def test_hostile_files_end_in_findings_or_none_and_never_in_an_error(content):
+def test_hostile_file_raises_nothing(content):
     assert isinstance(suspicious_code("x.py", None, content), tuple)
     assert isinstance(suspicious_code("x.py", content, content), tuple)
 
 
-def test_findings_of_one_file_are_bounded_and_their_text_is_short():
+def test_findings_of_a_file_are_limited():
     code = "import sys\n" + "".join(f"sys._getframe({n}) or {'x' * 500}\n" for n in range(200))
     found = suspicious_code("x.py", None, code.encode())
     assert len(found) == 50

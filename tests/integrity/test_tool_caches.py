@@ -12,21 +12,18 @@ def plain(content: bytes = b"x") -> FileContent:
 
 
 def tree(*files: str, size: int = 1) -> WorkspaceTree:
-    """The paths of some files and of their folders."""
     folders = {folder for name in files for folder in P(name).parents}
     entries = {folder: TreeEntry(kind=EntryKind.FOLDER) for folder in folders}
     return entries | {P(name): TreeEntry(kind=EntryKind.FILE, size=size) for name in files}
 
 
 def code(size: int, flags: int = 0) -> FileContent:
-    """Byte-code of a source of that size."""
     return plain(
         b"\xa7\r\r\n" + flags.to_bytes(4, "little") + bytes(4) + size.to_bytes(4, "little")
     )
 
 
 def kept(files, base=None, tracked=()):
-    """What counts as work, and what does not."""
     files = {P(name): file for name, file in files.items()}
     separated = separate_caches(files, base or tree(), lambda: frozenset(map(P, tracked)))
     return {str(path) for path in separated.files}, separated.caches
@@ -60,11 +57,11 @@ def kept(files, base=None, tracked=()):
         ("pytest_cache/a", None),
     ],
 )
-def test_a_cache_is_told_by_its_place_and_name(path, cache):
+def test_cache_is_recognised_by_its_path(path, cache):
     assert cache_of(P(path)) == (P(cache) if cache else None)
 
 
-def test_caches_are_listed_apart_with_their_sizes():
+def test_caches_are_listed_with_their_sizes():
     change = {
         "pkg/a.py": plain(b"four"),
         ".pytest_cache/README.md": plain(b"12345"),
@@ -94,7 +91,7 @@ def test_caches_are_listed_apart_with_their_sizes():
         ("a.cpython-311.pyc", plain(b"")),
     ],
 )
-def test_byte_code_that_fits_no_source_is_no_cache(name, file):
+def test_byte_code_without_its_source_is_no_cache(name, file):
     change = {f"pkg/__pycache__/{name}": file, "pkg/removed.py": None}
     work, caches = kept(change, tree("pkg/a.py", "pkg/removed.py", size=4))
     assert work == set(change)
@@ -113,13 +110,13 @@ def test_byte_code_that_fits_no_source_is_no_cache(name, file):
         ("pkg/__pycache__/a.cpython-311.pyc", "pkg/__pycache__/b.cpython-311.pyc", False),
     ],
 )
-def test_what_the_repository_tracks_is_work(path, tracked, is_work):
+def test_tracked_file_is_no_cache(path, tracked, is_work):
     base = tree(path, tracked, "pkg/a.py", size=4)
     change = {path: None if path.endswith("pyc") else plain()}
     assert (kept(change, base, [tracked])[0] == {path}) is is_work
 
 
-def test_git_is_asked_only_where_the_base_holds_some_of_a_cache():
+def test_git_is_called_only_for_caches_of_the_base():
     def asked():
         raise AssertionError
 
@@ -127,7 +124,7 @@ def test_git_is_asked_only_where_the_base_holds_some_of_a_cache():
     assert [cache.path for cache in separated.caches] == [".coverage"]
 
 
-def test_very_many_caches_are_added_up():
+def test_many_caches_are_added_up():
     change = {f"{number:03}/.pytest_cache/x": plain() for number in range(300)}
     _, caches = kept(change)
     assert len(caches) == 101

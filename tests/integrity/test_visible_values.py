@@ -56,7 +56,7 @@ def _differing(old: str, new: str) -> list[str]:
         ),
     ],
 )
-def test_a_value_is_changed_where_it_stays(statement, value, new):
+def test_visible_value_is_changed(statement, value, new):
     assert changed(f"import t\n\ndef test_it():\n    {statement}\n", value) == new
 
 
@@ -68,7 +68,7 @@ def test_a_value_is_changed_where_it_stays(statement, value, new):
         (r"'\x38001'", "'NEW'"),
     ],
 )
-def test_a_changed_text_keeps_its_lines(text, new):
+def test_changed_text_keeps_its_lines(text, new):
     source = f"def test_it():\n    assert eq(f(1), {text})\n"
     visible = VisibleValue(reason="line 2", value="8001")
     found = change_visible("t.py", "test_it", visible, {"t.py": source}, Random(3))
@@ -78,7 +78,7 @@ def test_a_changed_text_keeps_its_lines(text, new):
     )
 
 
-def test_a_file_in_which_a_value_is_a_word_of_the_language_stays():
+def test_keyword_is_not_replaced_in_code():
     texts = {
         "t.py": "from h import eq\n\ndef test_it():\n    assert eq(f(1), 'return')\n",
         "h.py": "def eq(a, b):\n    return a == b\n",
@@ -89,14 +89,14 @@ def test_a_file_in_which_a_value_is_a_word_of_the_language_stays():
     assert set(found.files) == {"t.py"}
 
 
-def test_a_value_that_a_name_holds_is_changed_in_the_function_and_then_in_the_file():
+def test_value_of_a_name_is_changed_in_function_or_file():
     in_function = "def test_it():\n    want = 8001\n\n    assert eq(f(1), want)\n"
     assert changed(in_function + "\nOTHER = 8001\n", 8001) == "want = NEW"
     in_file = "WANT = 8001\n\ndef test_it():\n    assert eq(f(1), WANT)\n"
     assert changed(in_file, 8001) == "WANT = NEW"
 
 
-def test_a_value_is_changed_in_the_whole_function_and_in_data_at_once():
+def test_value_is_changed_in_function_and_data():
     source = "def test_it():\n    want = 8001\n\n    assert eq(f(1), 8001)\n"
     both = "want = NEW; assert eq(f(1), NEW); 1,NEW"
     assert changed(source, 8001, **{"data.csv": "1,8001\n"}) == both
@@ -107,7 +107,7 @@ def test_a_value_is_changed_in_the_whole_function_and_in_data_at_once():
 @pytest.mark.parametrize(
     "statement", ["assert '8001' in f()", "assert re.search('8001', f())", "assertIn('8001', f())"]
 )
-def test_what_is_searched_becomes_what_a_longer_right_text_does_not_have(statement):
+def test_searched_text_becomes_an_unlikely_one(statement):
     for seed in range(20):
         visible = VisibleValue(reason="line 1", value="8001")
         found = change_visible("t.py", "", visible, {"t.py": statement}, Random(seed))
@@ -116,7 +116,7 @@ def test_what_is_searched_becomes_what_a_longer_right_text_does_not_have(stateme
 
 
 @pytest.mark.parametrize("day", ["2026-01-11", "2026-12-29T23:59:50", "11 May 2026, 10:00"])
-def test_a_date_stays_a_date(day):
+def test_date_stays_a_date(day):
     for seed in range(20):
         visible = VisibleValue(reason="line 1", value=day)
         found = change_visible("t.py", "", visible, {"t.py": f"eq(f(), {day!r})"}, Random(seed))
@@ -126,13 +126,13 @@ def test_a_date_stays_a_date(day):
         assert new != day
 
 
-def test_a_value_in_data_of_the_tests_is_changed_there():
+def test_value_in_test_data_is_changed():
     source = "def test_it():\n    want = load()\n\n    assert f(1) == want\n"
     data = '{"other": 18001,\n"right": 8001}\n'
     assert changed(source, 8001, **{"data.json": data}) == '"right": NEW}'
 
 
-def test_the_values_of_a_function_change_if_it_compares_them_by_a_named_equality():
+def test_named_equality_changes_the_values_of_its_function():
     source = (
         "def test_it():\n    other = Box(1)\n    other.value = 8001\n    assert box.equals(other)\n"
     )
@@ -163,7 +163,7 @@ def plan(
     return ControlPlan(tests, 1, certain_only=certain_only)
 
 
-def test_a_blind_run_changes_the_value_that_stays_and_no_other():
+def test_blind_run_changes_only_the_visible_value():
     half = plan().half(0 if plan().sides[0] else 1, KnownFunctions())
     (drawn,) = half.drawn
     assert (drawn.original, drawn.line) == ("8002", 3)
@@ -176,7 +176,7 @@ def test_a_blind_run_changes_the_value_that_stays_and_no_other():
     assert "other.txt" not in half.files
 
 
-def test_a_changed_value_is_written_like_every_other_constant():
+def test_changed_value_has_the_form_of_other_constants():
     drawn = plan(IN_FILE)
     text = drawn.half(0 if drawn.sides[0] else 1, KnownFunctions()).files["t.py"].decode()
     assert re.sub(r"\d+", "9", text) == (
@@ -192,7 +192,7 @@ def test_a_changed_value_is_written_like_every_other_constant():
         VisibleValue(reason="line 2: code of another file, or of a text, may compare a value"),
     ],
 )
-def test_a_test_whose_visible_value_is_not_found_is_weak(visible):
+def test_unfound_visible_value_makes_a_test_weak(visible):
     drawn = plan(SOURCE, data=b"2: 8,002\n", visible=visible)
     half = drawn.half(0 if drawn.sides[0] else 1, KnownFunctions())
     assert half.drawn == ()
@@ -200,7 +200,7 @@ def test_a_test_whose_visible_value_is_not_found_is_weak(visible):
 
 
 @pytest.mark.parametrize("known", ["no reference", "it passed"])
-def test_without_a_reference_that_confirms_it_an_expected_value_changes_instead(known):
+def test_unconfirmed_visible_value_is_not_changed(known):
     drawn = plan(certain_only=known == "no reference")
     side = 0 if drawn.sides[0] else 1
     passed = KnownFunctions(uncertain=drawn.sides[side] if known == "it passed" else frozenset())

@@ -30,13 +30,11 @@ NOON = datetime(2026, 1, 2, 12, 0, tzinfo=UTC)
 
 
 def command(exit_code: int | None = 0, ending: Ending = Ending.EXITED, **more) -> CommandResult:
-    """A command that ended so."""
     given = {"argv": ("python", "-m", "pytest"), "duration": timedelta(seconds=5), **more}
     return CommandResult(ending=ending, exit_code=exit_code, **given)
 
 
 def case(node_id: NodeId, outcome: str = "passed", phases=(1, 1, 1)) -> CaseFact:
-    """One test with this outcome."""
     return CaseFact(node_id=node_id, outcome=CaseOutcome(outcome), phases=phases)
 
 
@@ -65,14 +63,12 @@ def ran(*cases: CaseFact, exit_code: int | None = None, **more) -> Evidence:
 
 
 def stage(name: str, evidence: Evidence) -> StageResult:
-    """One stage with this evidence."""
     return StageResult(
         stage=StageName(name), evidence=evidence, started_at=NOON, duration=timedelta(seconds=1)
     )
 
 
 def attempt(final: Evidence, baseline: Evidence | None = None, **others: Evidence):
-    """The six stages, clean except where something is given."""
     before = ran(case(A, "failed"), case(B)) if baseline is None else baseline
     given = {
         "agent_run": Evidence(agent=AgentEnding.SUBMITTED),
@@ -85,7 +81,6 @@ def attempt(final: Evidence, baseline: Evidence | None = None, **others: Evidenc
 
 
 def expecting(fail_to_pass: Sequence[NodeId] = (A,), pass_to_pass=(B,)) -> ExpectedTests:
-    """What a task expects; by default that A be fixed and B kept."""
     kept = pass_to_pass if pass_to_pass == "baseline" else tuple(pass_to_pass)
     return ExpectedTests(fail_to_pass=tuple(fail_to_pass), pass_to_pass=kept)
 
@@ -169,7 +164,6 @@ expectations = st.builds(
 
 @st.composite
 def attempts(draw: st.DrawFn) -> tuple[StageResult, ...]:
-    """Stages in the order of the pipeline, up to any of them, with any evidence."""
     reached = draw(st.integers(0, len(StageName)))
     return tuple(stage(name, draw(evidences)) for name in list(StageName)[:reached])
 

@@ -3,29 +3,25 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from agentbench.errors import GitCloneError, LLMError
 from agentbench.scoring import FailureReason, Fault, StageName, classify
-from agentbench.scoring.classification import Failure, exception_fact, network_failure
-from agentbench.scoring.evidence import Ending, Evidence, ExceptionFact, ReportFacts
-from tests.scoring.strategies import A, B, case, command, commands, evidences, failures, ran, report
-
-
-@given(failures)
-def test_a_failure_survives_the_round_trip_through_json(failure):
-    assert Failure.model_validate_json(failure.model_dump_json()) == failure
-
-
-def test_a_failure_is_terminal_unless_said_otherwise():
-    failure = Failure(stage="setup", reason="SETUP_FAILED", fault="task", detail="exit code 1")
-    assert failure.terminal
-
-
-def test_a_failure_with_a_reason_outside_the_taxonomy_is_refused():
-    with pytest.raises(ValidationError, match="reason"):
-        Failure(stage="setup", reason="BAD_WEATHER", fault="task", detail="")
-
+from agentbench.scoring.classification import (
+    error_line,
+    exception_fact,
+    last_line,
+    network_failure,
+    report_failure,
+)
+from agentbench.scoring.evidence import (
+    AgentEnding,
+    CollectionFact,
+    Ending,
+    Evidence,
+    ExceptionFact,
+    ReportFacts,
+)
+from tests.scoring.strategies import A, B, case, command, commands, evidences, ran, report
 
 RESOLVING = "fatal: Could not resolve host: x.invalid"
 
@@ -87,19 +83,19 @@ def test_each_ending_of_a_command_has_its_reason_and_fault(stage, ending, exit_c
 
 
 @pytest.mark.parametrize("stage", ["git_clone", "git_checkout", "setup", "agent_run"])
-def test_a_stage_that_exits_0_has_not_failed(stage):
+def test_stage_that_exits_0_has_not_failed(stage):
     assert classify(StageName(stage), Evidence(command=command(0))) is None
 
 
 @pytest.mark.parametrize("exit_code", [1, 2, 3, 4, 5, 127, 139])
-def test_a_baseline_that_fails_in_any_way_is_a_valid_one(exit_code):
+def test_baseline_that_fails_in_any_way_is_a_valid_one(exit_code):
     assert classify(StageName.BASELINE_RUN, Evidence(command=command(exit_code))) is None
     died = Evidence(command=command(None, Ending.KILLED, signal=11))
     assert classify(StageName.BASELINE_RUN, died) is None
 
 
 @pytest.mark.parametrize(("stage", "signal", "exit_code", "code", "fault", "detail"), SIGNALS)
-def test_a_signal_is_a_shells_exit_code_and_never_a_success(
+def test_signal_is_a_shells_exit_code_and_never_a_success(
     stage, signal, exit_code, code, fault, detail
 ):
     evidence = Evidence(command=command(exit_code, Ending.KILLED, signal=signal))
@@ -118,12 +114,12 @@ def test_a_signal_is_a_shells_exit_code_and_never_a_success(
         ("final_test", Ending.EXITED, 0, "the test run exited 0 but left no report"),
     ],
 )
-def test_the_detail_says_what_decided(stage, ending, exit_code, detail):
+def test_detail_says_what_decided(stage, ending, exit_code, detail):
     evidence = Evidence(command=command(exit_code, ending, stderr="oh\nno such file\n"))
     assert classify(StageName(stage), evidence).detail == detail
 
 
-def test_a_long_command_is_shortened_in_the_detail():
+def test_long_command_is_shortened_in_the_detail():
     shown = classify(StageName.SETUP, Evidence(command=command(1, argv=("x" * 500,)))).detail
     assert shown == f"exit code 1: {'x' * 117}..."
     whole = classify(StageName.SETUP, Evidence(command=command(1, argv=("x" * 120,)))).detail
@@ -138,7 +134,7 @@ def test_lack_of_memory_names_the_limit_where_there_is_one():
 
 
 @pytest.mark.parametrize("limit", ["4096 MiB", "300000 files"])
-def test_a_full_disk_is_told_with_the_limit(limit):
+def test_full_disk_is_reported_with_its_limit(limit):
     full = command(137, Ending.OUT_OF_DISK, exceeded=limit)
     failure = classify(StageName.FINAL_TEST, Evidence(command=full))
     assert failure.detail == f"out of disk (limit {limit})"
@@ -157,7 +153,7 @@ def test_our_deadline_the_oom_killer_and_a_full_disk_outweigh_a_report():
         assert judged("final_test", evidence) == (code, "agent")
 
 
-def test_a_child_lost_to_the_oom_killer_does_not_fail_a_command_that_went_on():
+def test_oom_kill_of_a_child_does_not_fail_a_continued_command():
     survived = command(0, Ending.OUT_OF_MEMORY)
     assert classify(StageName.SETUP, Evidence(command=survived)) is None
     passed = Evidence(command=survived, report=report(case(A)))
@@ -165,7 +161,7 @@ def test_a_child_lost_to_the_oom_killer_does_not_fail_a_command_that_went_on():
     assert judged("baseline_run", passed) == ("BASELINE_NOT_FAILING", "task")
 
 
-def test_a_baseline_that_lost_a_child_and_reported_its_failures_is_a_valid_one():
+def test_baseline_that_lost_a_child_and_reported_its_failures_is_a_valid_one():
     seen = report(case(A, "failed"))
     lost_a_child = Evidence(command=command(1, Ending.OUT_OF_MEMORY), report=seen)
     assert classify(StageName.BASELINE_RUN, lost_a_child) is None
@@ -192,13 +188,13 @@ def test_final_tests_that_fail_after_a_child_was_lost_are_put_down_to_memory():
         ("final_test", Ending.EXITED, "agent"),
     ],
 )
-def test_the_network_is_blamed_only_before_the_agent(stage, ending, fault):
+def test_network_is_blamed_only_before_the_agent(stage, ending, fault):
     for said in ({"stderr": RESOLVING}, {"stdout": RESOLVING}):
         evidence = Evidence(command=command(1, ending, **said))
         assert judged(stage, evidence)[1] == fault
 
 
-def test_a_report_decides_only_at_the_final_test():
+def test_report_decides_only_at_the_final_test():
     evidence = ran(case(A, "failed"))
     assert judged("final_test", evidence) == ("TESTS_FAILED", "agent")
     assert classify(StageName.BASELINE_RUN, evidence) is None
@@ -208,7 +204,7 @@ def test_no_evidence_is_no_failure():
     assert all(classify(stage, Evidence()) is None for stage in StageName)
 
 
-def test_an_exception_outweighs_all_other_evidence():
+def test_exception_outweighs_all_other_evidence():
     fact = ExceptionFact(type_name="SandboxError", message="gone", reason="SANDBOX_ERROR")
     evidence = ran(case(A)).model_copy(update={"exception": fact, "agent": "submitted"})
     failure = classify(StageName.FINAL_TEST, evidence)
@@ -240,18 +236,18 @@ def test_each_exception_has_its_fault(stage, reason, message, fault):
 
 @pytest.mark.parametrize("reason", ["LLM_ERROR", "INTERRUPTED", "SANDBOX_ERROR", "UNKNOWN"])
 @pytest.mark.parametrize("fault", Fault)
-def test_a_fault_that_comes_with_an_exception_overrides_the_default(reason, fault):
+def test_fault_that_comes_with_an_exception_overrides_the_default(reason, fault):
     fact = ExceptionFact(type_name="Refusal", message="", reason=reason, fault=fault)
     assert judged("agent_run", Evidence(exception=fact)) == (reason, fault.value)
 
 
-def test_an_exception_without_words_is_shown_by_its_type():
+def test_exception_without_message_is_shown_by_its_type():
     fact = ExceptionFact(type_name="KeyboardInterrupt", message="", reason="INTERRUPTED")
     failure = classify(StageName.SETUP, Evidence(exception=fact))
     assert failure.detail == "KeyboardInterrupt"
 
 
-def test_an_exception_is_reduced_to_what_a_judgement_needs():
+def test_exception_is_reduced_to_what_a_judgement_needs():
     error = LLMError("the model refused")
     error.fault = "agent"
     assert exception_fact(StageName.AGENT_RUN, error) == ExceptionFact(
@@ -262,7 +258,7 @@ def test_an_exception_is_reduced_to_what_a_judgement_needs():
 
 
 @pytest.mark.parametrize("carried", ["nobody", 7, ["agent"], None])
-def test_a_fault_that_is_none_of_ours_is_ignored(carried):
+def test_unknown_fault_is_ignored(carried):
     error = RuntimeError("of some library")
     error.fault = carried
     assert exception_fact(StageName.SETUP, error).fault is None
@@ -324,7 +320,7 @@ OTHERWISE = [
 
 
 @pytest.mark.parametrize("said", FAILED)
-def test_a_failed_network_is_recognised(said):
+def test_failed_network_is_recognised(said):
     assert network_failure(said)
     assert network_failure(said.upper())
 
@@ -334,11 +330,245 @@ def test_any_other_failure_is_not(said):
     assert network_failure(said) is None
 
 
-def test_the_phrase_is_given_back_as_it_was_said():
+def test_network_phrase_is_quoted_unchanged():
     assert network_failure("oh: Network is unreachable!") == "Network is unreachable"
 
 
-def test_only_the_end_of_what_was_said_counts():
-    said = "network is unreachable"
-    assert network_failure(said + "x" * 1000)
-    assert network_failure(said + "x" * 100_000) is None
+def test_only_the_end_of_the_output_counts():
+    phrase = "network is unreachable"
+    assert network_failure(phrase + "x" * 1000)
+    assert network_failure(phrase + "x" * 100_000) is None
+
+
+AGENT_ENDINGS = [
+    ("submitted", None, None),
+    ("step_limit", "AGENT_GAVE_UP", "agent"),
+    ("cost_limit", "AGENT_GAVE_UP", "agent"),
+    ("time_limit", "TIMEOUT", "agent"),
+    ("llm_error", "LLM_ERROR", "infrastructure"),
+    ("tool_error", "TOOL_ERROR", "agent"),
+    ("crashed", "UNKNOWN", "agent"),
+    ("interrupted", "INTERRUPTED", "agent"),
+]
+
+
+def agent_judged(ending: str, **evidence) -> tuple[str | None, str | None]:
+    failure = classify(StageName.AGENT_RUN, Evidence(agent=AgentEnding(ending), **evidence))
+    return (None, None) if failure is None else (failure.reason.value, failure.fault.value)
+
+
+@pytest.mark.parametrize(("ending", "code", "fault"), AGENT_ENDINGS)
+def test_each_way_an_agent_stops_has_its_reason_and_fault(ending, code, fault):
+    assert agent_judged(ending) == (code, fault)
+
+
+@pytest.mark.parametrize(
+    ("ending", "code"), [(ending, code) for ending, code, _ in AGENT_ENDINGS[1:]]
+)
+@pytest.mark.parametrize("fault", Fault)
+def test_fault_that_comes_with_the_ending_overrides_the_default(ending, code, fault):
+    assert agent_judged(ending, agent_fault=fault) == (code, fault.value)
+
+
+def test_refusal_and_full_context_are_agent_faults():
+    refused = agent_judged("llm_error", agent_fault=Fault.AGENT, agent_detail="refusal")
+    assert refused == ("LLM_ERROR", "agent")
+
+
+def test_last_message_of_the_agent_is_the_detail():
+    evidence = Evidence(agent=AgentEnding.TOOL_ERROR, agent_detail="agent exited 1: no key")
+    assert classify(StageName.AGENT_RUN, evidence).detail == "agent exited 1: no key"
+    silent = Evidence(agent=AgentEnding.STEP_LIMIT)
+    assert classify(StageName.AGENT_RUN, silent).detail == "the agent ended in step_limit"
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "ending", "signal", "code"),
+    [
+        (1, Ending.EXITED, None, "TOOL_ERROR"),
+        (124, Ending.EXITED, None, "TIMEOUT"),
+        (137, Ending.EXITED, None, "TIMEOUT"),
+        (None, Ending.KILLED, 9, "TIMEOUT"),
+        (None, Ending.KILLED, 11, "TOOL_ERROR"),
+    ],
+)
+def test_agent_that_failed_by_a_timeouts_exit_code_timed_out(exit_code, ending, signal, code):
+    result = command(exit_code, ending, signal=signal)
+    assert agent_judged("tool_error", command=result) == (code, "agent")
+
+
+@pytest.mark.parametrize("ending", ["submitted", "tool_error", "crashed", "interrupted"])
+def test_harness_deadline_outweighs_the_ending_that_the_agent_claims(ending):
+    result = command(None, Ending.TIMED_OUT)
+    assert agent_judged(ending, command=result) == ("TIMEOUT", "agent")
+
+
+@pytest.mark.parametrize(
+    ("ending", "code"),
+    [("llm_error", "LLM_ERROR"), ("step_limit", "AGENT_GAVE_UP"), ("cost_limit", "AGENT_GAVE_UP")],
+)
+def test_deadline_does_not_hide_what_the_harness_saw_first(ending, code):
+    assert agent_judged(ending, command=command(None, Ending.TIMED_OUT))[0] == code
+
+
+@pytest.mark.parametrize("ending", AgentEnding)
+def test_agent_out_of_memory_is_an_agent_fault(ending):
+    result = command(137, Ending.OUT_OF_MEMORY)
+    assert agent_judged(ending, command=result) == ("SANDBOX_ERROR", "agent")
+
+
+@pytest.mark.parametrize("ending", AgentEnding)
+@pytest.mark.parametrize("code", [0, 137])
+def test_agent_out_of_disk_is_an_agent_fault(ending, code):
+    result = command(code, Ending.OUT_OF_DISK, exceeded="64 MiB")
+    assert agent_judged(ending, command=result) == ("SANDBOX_ERROR", "agent")
+
+
+@pytest.mark.parametrize("ending", AgentEnding)
+def test_lost_sandbox_is_an_infrastructure_fault(ending):
+    result = command(None, Ending.LOST)
+    assert agent_judged(ending, command=result) == ("SANDBOX_ERROR", "infrastructure")
+
+
+def test_agent_that_outlived_a_child_lost_to_memory_has_not_failed():
+    survived = command(0, Ending.OUT_OF_MEMORY)
+    assert agent_judged("submitted", command=survived) == (None, None)
+    assert agent_judged("step_limit", command=survived) == ("AGENT_GAVE_UP", "agent")
+
+
+@given(
+    result=st.none() | commands.filter(lambda c: c.ending is not Ending.LOST),
+    ending=st.sampled_from([e for e in AgentEnding if e is not AgentEnding.LLM_ERROR]),
+)
+def test_agents_ending_is_the_infrastructures_only_by_the_gateway_or_a_loss(result, ending):
+    failure = classify(StageName.AGENT_RUN, Evidence(agent=ending, command=result))
+    assert failure is None or failure.fault is Fault.AGENT
+
+
+ONE_EACH = (case(A, "failed"), case(B))
+
+OUTCOMES = [
+    (1, "failed", "TESTS_FAILED", "1 of 2 tests failed"),
+    (5, "no_tests", "NO_TESTS_COLLECTED", "no tests were collected"),
+    (2, "interrupted", "INTERRUPTED", "the test session was interrupted from within"),
+    (3, "pytest_internal", "INTERNAL_ERROR", "pytest internal: exit code 3 (INTERNALERROR> oh)"),
+    (4, "usage", "INTERNAL_ERROR", "usage: exit code 4 (INTERNALERROR> oh)"),
+    (1, "spawn", "INTERNAL_ERROR", "spawn: exit code 1 (INTERNALERROR> oh)"),
+    (1, "timeout", "TIMEOUT", "timeout: exit code 1 (INTERNALERROR> oh)"),
+    (139, "crash", "UNKNOWN", "crash: exit code 139 (INTERNALERROR> oh)"),
+    (None, "crash", "UNKNOWN", "crash: exit code None (INTERNALERROR> oh)"),
+    (0, "crash", "UNKNOWN", "crash: exit code 0 (INTERNALERROR> oh)"),
+    (137, "crash", "TIMEOUT", "killed by SIGKILL, cause unknown"),
+    (0, "unverified", "TESTS_FAILED", "1 of 2 tests failed"),
+]
+
+
+@pytest.mark.parametrize(("exit_code", "outcome", "code", "detail"), OUTCOMES)
+def test_each_outcome_has_its_reason_and_is_the_agents(exit_code, outcome, code, detail):
+    result = command(exit_code, stderr="INTERNALERROR> Traceback\nINTERNALERROR> oh\n")
+    seen = report(*ONE_EACH, outcome=outcome, complete=outcome != "crash")
+    failure = report_failure(result, seen)
+    assert (failure.reason, failure.detail) == (FailureReason(code), detail)
+    assert failure.fault is Fault.AGENT
+    assert failure.stage == "final_test"
+
+
+def test_content_pytest_has_no_failure():
+    assert report_failure(command(0), report(case(A))) is None
+
+
+@pytest.mark.parametrize("exit_code", [0, 1, 2, 4, 5])
+@pytest.mark.parametrize(
+    "outcome", ["collection_error", "passed", "failed", "interrupted", "usage", "no_tests"]
+)
+def test_failed_collector_is_an_internal_error_at_any_exit_code(exit_code, outcome):
+    seen = report(case(A), outcome=outcome, collection_errors=("tests/test_x.py", "tests/y.py"))
+    failure = report_failure(command(exit_code), seen)
+    assert failure.reason is FailureReason.INTERNAL_ERROR
+    assert failure.detail == (
+        "Tests could not be collected: an error in tests/test_x.py (and 1 more)"
+    )
+
+
+def test_failed_collector_is_reported_with_its_line():
+    fact = CollectionFact(
+        file="tests/test_x.py", error="SyntaxError", path="model.py", line=42, message="bad input"
+    )
+    seen = report(outcome="collection_error", collection_errors=("tests/test_x.py",))
+    failure = report_failure(command(2), seen.model_copy(update={"collection_facts": (fact,)}))
+    assert (failure.reason, failure.fault) == (FailureReason.INTERNAL_ERROR, Fault.AGENT)
+    assert failure.detail == (
+        "Tests could not be collected: SyntaxError in model.py, line 42: bad input"
+    )
+
+
+def test_collector_without_a_name_is_recognized():
+    failure = report_failure(command(2), report(outcome="collection_error"))
+    assert failure.detail == "Tests could not be collected: an error in an unnamed file"
+
+
+@pytest.mark.parametrize(("outcome", "code"), [("timeout", "TIMEOUT"), ("crash", "UNKNOWN")])
+def test_interrupted_run_does_not_blame_a_collector(outcome, code):
+    seen = report(outcome=outcome, collection_errors=("tests/test_x.py",), complete=False)
+    assert report_failure(command(139), seen).reason is FailureReason(code)
+
+
+@pytest.mark.parametrize("code", [9, 42, 139])
+def test_crash_after_whole_report_leaves_failed_tests_as_reason(code):
+    failure = report_failure(command(code), report(*ONE_EACH, outcome="crash"))
+    assert (failure.reason, failure.detail) == (FailureReason.TESTS_FAILED, "1 of 2 tests failed")
+
+
+@pytest.mark.parametrize("outcome", ["passed", "unverified"])
+def test_exit_0_with_nothing_collected_is_no_tests(outcome):
+    failure = report_failure(command(0), report(outcome=outcome))
+    assert failure.reason is FailureReason.NO_TESTS_COLLECTED
+
+
+@pytest.mark.parametrize("outcome", ["passed", "unverified"])
+def test_exit_0_with_half_a_report_is_an_internal_error(outcome):
+    failure = report_failure(command(0), report(case(A), outcome=outcome, complete=False))
+    assert failure.reason is FailureReason.INTERNAL_ERROR
+    assert failure.detail == "exit code 0 without a whole report behind it"
+
+
+def test_half_a_report_does_not_count_its_failing_tests():
+    failure = report_failure(command(1), report(*ONE_EACH, outcome="unverified", complete=False))
+    assert failure.reason is FailureReason.INTERNAL_ERROR
+
+
+@pytest.mark.parametrize("code", [0, 1, 3])
+def test_exit_code_alone_is_no_failure_of_whole_report(code):
+    assert report_failure(command(code), report(case(A), outcome="unverified")) is None
+
+
+@pytest.mark.parametrize(
+    ("stdout", "stderr", "expected"),
+    [
+        (
+            "",
+            "ERROR: usage: __main__.py [options]\n__main__.py: error: unrecognized arguments: --x\n"
+            "  inifile: /w/pytest.ini\n  rootdir: /w\n",
+            " (__main__.py: error: unrecognized arguments: --x)",
+        ),
+        ("", "ERROR: /w/p.ini:3: duplicate name\n\n", " (ERROR: /w/p.ini:3: duplicate name)"),
+        ("ERROR: not found: t.py::x\n= 1 error =\n", "", " (ERROR: not found: t.py::x)"),
+        ("INTERNALERROR> a\nINTERNALERROR> E: b\n= no tests =\n", "", " (INTERNALERROR> E: b)"),
+        ("one\ntwo\n", "", " (two)"),
+    ],
+)
+def test_error_line_names_the_cause_of_pytests_end(stdout, stderr, expected):
+    assert error_line(command(4, stdout=stdout, stderr=stderr)) == expected
+
+
+@pytest.mark.parametrize(
+    ("stderr", "stdout", "expected"),
+    [
+        ("", "", ""),
+        (" \n", "one\n two \n\n", " (two)"),
+        ("oops\n", "fine\n", " (oops)"),
+        ("x" * 500, "", f" ({'x' * 200})"),
+    ],
+)
+def test_last_line_prefers_stderr(stderr, stdout, expected):
+    assert last_line(command(1, stderr=stderr, stdout=stdout)) == expected

@@ -3,19 +3,16 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from agentbench.scoring import FailureReason, Fault, StageName, judge
-from agentbench.scoring.evidence import Ending, Evidence, RewardFacts, StageResult, reward_shortfall
+from agentbench.scoring.evidence import Ending, Evidence, RewardFacts, reward_shortfall
 from agentbench.scoring.expectation import ExpectedTests
 from agentbench.scoring.verdict import baseline_failure, baseline_warnings
 from tests.scoring.strategies import (
     A,
-    attempts,
     case,
     command,
     commands,
-    evidences,
     ran,
     report,
     stage,
@@ -49,11 +46,11 @@ def judged(final: Evidence, baseline: Evidence | None = None):
         ({"speed": 1.0, "style": 0.0}, "style 0 is not above 0"),
     ],
 )
-def test_the_reward_of_that_name_decides_and_else_the_least(rewards, lack):
+def test_reward_of_that_name_decides_and_else_the_least(rewards, lack):
     assert reward_shortfall(RewardFacts(rewards=rewards), 0.0) == lack
 
 
-def test_no_reward_is_a_lack_that_says_why():
+def test_missing_reward_says_why():
     assert reward_shortfall(None, 0.0) == "the verifier left no reward"
     assert reward_shortfall(RewardFacts(), 0.0) == "the verifier left no reward"
     assert reward_shortfall(NONE_LEFT, 0.0) == "the verifier left no reward.txt"
@@ -76,7 +73,7 @@ def test_no_reward_after_the_agents_work_is_an_internal_error_of_the_agents():
     assert verdict.detail == "the verifier left no reward.txt"
 
 
-def test_a_script_that_never_leaves_a_reward_is_the_tasks_fault():
+def test_script_that_never_leaves_a_reward_is_the_tasks_fault():
     never = Evidence(command=command(exit_code=0), rewards=NONE_LEFT)
     verdict = judged(never, baseline=never)
     assert (verdict.failure_reason, verdict.fault) == (FailureReason.INTERNAL_ERROR, Fault.TASK)
@@ -86,14 +83,14 @@ def test_a_script_that_never_leaves_a_reward_is_the_tasks_fault():
 
 
 @pytest.mark.parametrize("ending", [Ending.TIMED_OUT, Ending.OUT_OF_MEMORY, Ending.OUT_OF_DISK])
-def test_a_reward_of_a_script_that_was_cut_off_does_not_count(ending):
+def test_reward_of_a_script_that_was_cut_off_does_not_count(ending):
     final = gave(reward=1.0).model_copy(update={"command": command(ending=ending, exit_code=1)})
     verdict = judged(final)
     assert not verdict.resolved
     assert verdict.failure_reason is not FailureReason.TESTS_FAILED
 
 
-def test_a_reward_before_any_work_ends_the_attempt():
+def test_reward_before_any_work_ends_the_attempt():
     failure = baseline_failure(ABOVE_ZERO, gave(reward=0.5))
     assert failure is not None
     assert (failure.reason, failure.fault) == (FailureReason.BASELINE_NOT_FAILING, Fault.TASK)
@@ -101,13 +98,13 @@ def test_a_reward_before_any_work_ends_the_attempt():
     assert not judged(gave(reward=1.0), baseline=gave(reward=0.5)).resolved
 
 
-def test_a_usual_baseline_has_neither_failure_nor_warning():
+def test_usual_baseline_has_neither_failure_nor_warning():
     assert baseline_failure(ABOVE_ZERO, gave(reward=0.0)) is None
     assert baseline_warnings(ABOVE_ZERO, gave(reward=0.0)) == ()
 
 
 @given(REWARDS, st.data())
-def test_a_lower_reward_never_resolves(rewards, data):
+def test_lower_reward_never_resolves(rewards, data):
     name = data.draw(st.sampled_from(sorted(rewards)))
     lower = rewards | {name: data.draw(st.floats(max_value=rewards[name], allow_nan=False,
                                                  allow_infinity=False))}  # fmt: skip
@@ -116,21 +113,10 @@ def test_a_lower_reward_never_resolves(rewards, data):
 
 
 @given(REWARDS, NUMBERS, NUMBERS)
-def test_a_higher_threshold_never_resolves(rewards, one, other):
+def test_higher_threshold_never_resolves(rewards, one, other):
     facts = RewardFacts(rewards=rewards)
     if reward_shortfall(facts, max(one, other)) is None:
         assert reward_shortfall(facts, min(one, other)) is None
-
-
-@given(evidences)
-def test_evidence_survives_the_round_trip_through_json(evidence):
-    assert Evidence.model_validate_json(evidence.model_dump_json()) == evidence
-
-
-@given(attempts())
-def test_stages_survive_the_round_trip_through_json(stages):
-    for result in stages:
-        assert StageResult.model_validate_json(result.model_dump_json()) == result
 
 
 @given(commands)
@@ -153,7 +139,7 @@ def test_only_a_command_that_exited_0_by_itself_is_ok(result):
         (Ending.OUT_OF_MEMORY, 0, True),
     ],
 )
-def test_a_command_runs_to_its_end_by_exiting_itself(ending, exit_code, expected):
+def test_only_a_command_that_exits_itself_is_complete(ending, exit_code, expected):
     assert Evidence(command=command(exit_code, ending)).ran_to_end is expected
 
 
@@ -161,9 +147,7 @@ def test_a_command_runs_to_its_end_by_exiting_itself(ending, exit_code, expected
     ("exit_code", "complete", "expected"),
     [(1, True, True), (1, False, False), (2, True, False), (137, True, False), (0, False, True)],
 )
-def test_a_parent_whose_child_ran_out_of_memory_is_believed_with_a_whole_report(
-    exit_code, complete, expected
-):
+def test_complete_report_counts_after_an_oom_kill_of_a_child(exit_code, complete, expected):
     evidence = Evidence(
         command=command(exit_code, Ending.OUT_OF_MEMORY),
         report=report(case(A, "failed"), complete=complete),
@@ -171,17 +155,6 @@ def test_a_parent_whose_child_ran_out_of_memory_is_believed_with_a_whole_report(
     assert evidence.ran_to_end is expected
 
 
-def test_without_a_command_nothing_ran():
+def test_no_command_means_no_run():
     assert not Evidence().ran_to_end
     assert not Evidence(report=ran(case(A)).report).ran_to_end
-
-
-def test_a_field_that_nobody_knows_is_refused():
-    with pytest.raises(ValidationError, match="verdict"):
-        Evidence.model_validate({"verdict": "resolved"})
-
-
-def test_a_fact_cannot_be_changed_afterwards():
-    result = command(1)
-    with pytest.raises(ValidationError, match="frozen"):
-        result.exit_code = 0

@@ -37,11 +37,11 @@ def lack(final: Evidence, expected=None, baseline: Evidence = BEFORE) -> str | N
     return shortfall_of(asked, resolve_expectation(asked, baseline), baseline, final)
 
 
-def test_the_listed_ids_are_expected_as_they_stand():
+def test_listed_ids_are_expected_as_they_stand():
     assert resolve_expectation(expecting([A, C], [B]), BEFORE) == Expectation((A, C), (B,))
 
 
-def test_an_id_is_expected_once_and_in_the_stricter_list():
+def test_id_is_expected_once_and_in_the_stricter_list():
     listed = expecting([A, A, B], [B, C, C])
     assert resolve_expectation(listed, BEFORE) == Expectation((A, B), (C,))
 
@@ -67,48 +67,48 @@ def test_all_listed_tests_passed_lacks_nothing():
 
 
 @pytest.mark.parametrize("outcome", NOT_PASSED)
-def test_a_test_to_fix_has_to_pass_and_nothing_else_will_do(outcome):
+def test_test_to_fix_has_to_pass_and_nothing_else_will_do(outcome):
     assert lack(ran(case(A, outcome), case(B))) == f"{A} not passed"
 
 
-def test_a_test_to_fix_that_is_missing_did_not_pass():
+def test_test_to_fix_that_is_missing_did_not_pass():
     assert lack(ran(case(B))) == f"{A} not run"
 
 
 @pytest.mark.parametrize("phases", [(1, 0, 1), (1, 1, 0), (0, 0, 0), (2, 2, 2), (1, 2, 1)])
-def test_a_test_to_fix_needs_exactly_one_of_each_phase(phases):
+def test_test_to_fix_needs_exactly_one_of_each_phase(phases):
     without = f"{A} without exactly one set-up, call and teardown"
     assert lack(ran(case(A, phases=phases), case(B))) == without
 
 
-def test_a_test_to_fix_that_is_reported_twice_is_not_believed():
+def test_test_to_fix_that_is_reported_twice_is_not_believed():
     assert lack(ran(case(A, "failed"), case(A), case(B))) == f"{A} not passed"
     assert lack(ran(case(A), case(A, "failed"), case(B))) == f"{A} not passed"
     assert "exactly one" in lack(ran(case(A), case(A), case(B)))
 
 
 @pytest.mark.parametrize("outcome", ["failed", "error", "unfinished"])
-def test_a_test_to_keep_must_not_fail(outcome):
+def test_test_to_keep_must_not_fail(outcome):
     assert lack(ran(case(A), case(B, outcome))) == f"{B} not passed"
     assert lack(ran(case(A), case(B, outcome), case(B))) == f"{B} not passed"
 
 
 @pytest.mark.parametrize("outcome", ["passed", "skipped", "xfailed", "xpassed"])
-def test_a_test_to_keep_may_do_anything_but_fail(outcome):
+def test_test_to_keep_may_do_anything_but_fail(outcome):
     assert lack(ran(case(A), case(B, outcome))) is None
 
 
-def test_a_test_to_keep_may_be_run_twice_and_must_be_called():
+def test_test_to_keep_may_be_run_twice_and_must_be_called():
     assert lack(ran(case(A), case(B, phases=(2, 2, 2)))) is None
     assert lack(ran(case(A), case(B, phases=(1, 0, 1)))) == f"{B} not passed"
     assert lack(ran(case(A), case(B, "skipped", phases=(1, 0, 1)))) is None
 
 
-def test_a_test_to_keep_must_not_be_missing():
+def test_test_to_keep_must_not_be_missing():
     assert lack(ran(case(A))) == f"{B} not run"
 
 
-def test_the_first_lack_is_named_and_the_others_counted():
+def test_first_lack_is_named_and_the_others_counted():
     assert lack(ran(case(B, "failed"))) == f"{A} not run and 1 more"
     assert lack(ran(case(D)), expecting([A, C], [B])) == f"{A} not run and 2 more"
 
@@ -168,25 +168,25 @@ def test_exit_0_is_no_evidence_without_a_whole_report():
 
 
 @pytest.mark.parametrize("source", [s for s in ReportSource if s is not ReportSource.STREAM])
-def test_a_report_that_is_left_after_the_stream_is_gone_is_no_evidence(source):
-    said = lack(ran(case(A), case(B), source=source))
-    assert said == f"the streaming reporter's record is gone, and {source} is no evidence"
+def test_report_that_is_left_after_the_stream_is_gone_is_no_evidence(source):
+    reason = lack(ran(case(A), case(B), source=source))
+    assert reason == f"the streaming reporter's record is gone, and {source} is no evidence"
 
 
 @pytest.mark.parametrize("ending", ["timed_out", "out_of_disk", "lost"])
-def test_a_final_test_that_did_not_run_to_its_end_does_not_count(ending):
+def test_final_test_that_did_not_run_to_its_end_does_not_count(ending):
     final = Evidence(command=command(0, Ending(ending)), report=report(case(A), case(B)))
     assert lack(final) == "the final test did not run to its end"
 
 
-def test_a_final_test_that_broke_off_in_an_exception_does_not_count():
+def test_final_test_that_broke_off_in_an_exception_does_not_count():
     broke = ExceptionFact(type_name="SandboxError", message="", reason="SANDBOX_ERROR")
     final = ran(case(A), case(B)).model_copy(update={"exception": broke})
     assert lack(final) == "the final test did not run to its end"
     assert lack(Evidence(report=report(case(A), case(B)))) is not None
 
 
-def test_a_final_test_that_lost_a_child_to_memory_counts_by_its_report():
+def test_final_test_that_lost_a_child_to_memory_counts_by_its_report():
     seen = report(case(A), case(B), case(C, "failed"))
     assert lack(Evidence(command=command(1, Ending.OUT_OF_MEMORY), report=seen)) is None
     assert lack(Evidence(command=command(137, Ending.OUT_OF_MEMORY), report=seen)) is not None
@@ -217,7 +217,7 @@ def test_without_tests_to_fix_the_tests_to_keep_are_still_kept():
     assert lack(ran(case(A)), expecting([], "baseline")) == f"{B} not run"
 
 
-def test_of_a_test_reported_twice_the_outcome_that_did_not_pass_is_shown():
+def test_failing_outcome_of_a_test_reported_twice_is_shown():
     assert outcomes_of(ran(case(A), case(A, "failed"), case(B)))[A] is CaseOutcome.FAILED
     assert outcomes_of(ran(case(A, "error"), case(A)))[A] is CaseOutcome.ERROR
     assert reported_cases(Evidence()) == ()
@@ -226,7 +226,6 @@ def test_of_a_test_reported_twice_the_outcome_that_did_not_pass_is_shown():
 
 @given(passing_runs(), st.sampled_from([A, B]), cases, st.booleans())
 def test_spoiling_a_listed_test_always_leaves_a_lack(run, spoilt, other, drop):
-    """Both are to be fixed here: whatever but one clean pass is put in its place lacks."""
     expected = expecting([A, B], [])
     assert lack(ran(*run), expected) is None
     new = other.model_copy(update={"node_id": spoilt})
@@ -240,7 +239,7 @@ def named(node_id, *names, outcome="passed"):
     return case(node_id, outcome).model_copy(update={"names": names})
 
 
-def test_a_name_stands_for_every_test_that_has_it_in_any_run():
+def test_name_stands_for_every_test_that_has_it_in_any_run():
     before = ran(named(A, "test_a (m.T)", "It counts.", outcome="failed"))
     final = ran(named(A, "test_a (m.T)", "It counts."), named(B, "test_b (m.T)", "It counts."))
     for older_or_newer in ("test_a (m.T)", "test_a (m.T.test_a)"):
@@ -252,7 +251,7 @@ def test_a_name_stands_for_every_test_that_has_it_in_any_run():
     assert with_node_ids(expecting([B], ["test_a (m.T)"]), before).pass_to_pass == (A,)
 
 
-def test_a_name_that_no_test_has_is_missing():
+def test_name_that_no_test_has_is_missing():
     final = ran(named(A, "test_a (m.T)"))
     expected = with_node_ids(expecting(["test_x (m.T)"], []), BEFORE, final)
     assert lack(final, expected) == "test_x (m.T) not run"

@@ -21,7 +21,7 @@ def python(code: str) -> str:
 
 
 @pytest.mark.parametrize("name", ["FailureReason", "StageName", "Fault"])
-def test_the_taxonomy_costs_no_pydantic(name):
+def test_taxonomy_costs_no_pydantic(name):
     loaded = python(
         f"import sys; from agentbench.scoring import {name};"
         "print({'pydantic', 'docker', 'scipy', 'git'} & set(sys.modules))"
@@ -35,7 +35,7 @@ def test_every_public_name_resolves_to_the_thing_of_that_name():
     assert set(scoring.__all__) >= {"FailureReason", "Verdict", "classify", "judge"}
 
 
-def test_a_star_import_gives_every_name():
+def test_star_import_gives_every_name():
     given = python(
         "import agentbench.scoring as s; from agentbench.scoring import *;"
         "print(set(s.__all__) <= set(globals()))"
@@ -64,12 +64,12 @@ for order in list(permutations({submodules}))[::{step}]:
     assert set(starts) == set(SUBMODULES)
 
 
-def test_a_name_is_the_same_object_through_the_door_and_at_home():
+def test_lazy_name_is_the_object_of_its_module():
     assert scoring.judge is import_module("agentbench.scoring.verdict").judge
     assert scoring.Evidence is import_module("agentbench.scoring.evidence").Evidence
 
 
-def test_a_name_that_is_not_there_is_an_attribute_error():
+def test_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="has no attribute 'judgement'"):
         scoring.judgement  # noqa: B018 - asking is the test
 

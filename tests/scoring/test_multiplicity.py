@@ -13,7 +13,6 @@ from agentbench.scoring.paired_comparison import compact_letters, holm
 
 @pytest.fixture(scope="module", autouse=True)
 def _little_to_collect():
-    """Keep what other tests left in memory from statsmodels, which collects garbage each time."""
     holm([1.0])  # imports it
     gc.freeze()
     yield
@@ -23,21 +22,21 @@ def _little_to_collect():
 def test_holm_s_correction_is_that_of_a_published_example():
     # The worked example of "Holm-Bonferroni method", Wikipedia: of 0.01, 0.04, 0.03 and 0.005 at
     # 5 % the fourth and the first are rejected, and the others are not.
-    told = holm([0.01, 0.04, 0.03, 0.005])
-    assert [each <= 0.05 for each in told] == [True, False, False, True]
-    assert [round(each, 6) for each in told] == [0.03, 0.06, 0.06, 0.02]
+    adjusted = holm([0.01, 0.04, 0.03, 0.005])
+    assert [each <= 0.05 for each in adjusted] == [True, False, False, True]
+    assert [round(each, 6) for each in adjusted] == [0.03, 0.06, 0.06, 0.02]
 
 
 @given(st.lists(st.floats(0, 1), max_size=8))
-def test_each_is_multiplied_by_how_many_are_as_large_and_none_overtakes(p_values):
+def test_each_p_value_is_adjusted_monotonically(p_values):
     # Holm 1979, "A simple sequentially rejective multiple test procedure".
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     expected, least = [0.0] * len(p_values), 0.0
     for rank, number in enumerate(order):
         least = max(least, min(1.0, (len(order) - rank) * p_values[number]))
         expected[number] = least
-    told = holm(p_values)
-    assert all(math.isclose(a, b, abs_tol=1e-12) for a, b in zip(told, expected, strict=True))
+    adjusted = holm(p_values)
+    assert all(math.isclose(a, b, abs_tol=1e-12) for a, b in zip(adjusted, expected, strict=True))
 
 
 graphs = st.integers(0, 7).flatmap(
@@ -49,13 +48,13 @@ graphs = st.integers(0, 7).flatmap(
 
 
 @given(graphs)
-def test_two_share_a_letter_exactly_where_they_are_not_separated(graph):
+def test_groups_share_a_letter_exactly_where_not_separated(graph):
     size, separated = graph
-    told = compact_letters(size, separated)
-    assert len(told) == size
-    assert all(told)
+    letters = compact_letters(size, separated)
+    assert len(letters) == size
+    assert all(letters)
     for one, other in combinations(range(size), 2):
-        shares = bool(set(told[one]) & set(told[other]))
+        shares = bool(set(letters[one]) & set(letters[other]))
         assert shares == ((one, other) not in separated)
 
 
@@ -65,7 +64,7 @@ def test_letters_begin_with_the_best():
     assert compact_letters(2, [(0, 1)]) == ("a", "b")
 
 
-def test_more_groups_than_letters_are_told_apart_by_spaces():
-    told = compact_letters(30, combinations(range(30), 2))
-    assert len(set(told)) == 30
-    assert (told[0], told[26]) == ("a", "aa")
+def test_groups_beyond_the_letters_are_separated_by_spaces():
+    letters = compact_letters(30, combinations(range(30), 2))
+    assert len(set(letters)) == 30
+    assert (letters[0], letters[26]) == ("a", "aa")

@@ -3,20 +3,22 @@
 import math
 from collections import Counter
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 import statsmodels.api as sm
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest
+from scipy.stats import binomtest, hypergeom
 
 from agentbench.report.summary import Rate
 from agentbench.scoring.statistics import (
     Interval,
     TaskScore,
     effective_attempts,
+    pass_rates,
+    pass_rates_at,
     swap_test,
     wilson_bounds,
     wilson_interval,
@@ -26,7 +28,7 @@ runs = st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.ju
 
 
 @given(runs, st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99, 0.999]))
-def test_it_agrees_with_scipy(run, confidence):
+def test_wilson_interval_agrees_with_scipy(run, confidence):
     successes, total = run
     theirs = binomtest(successes, total).proportion_ci(confidence, method="wilson")
     ours = wilson_interval(successes, total, confidence=confidence)
@@ -35,7 +37,7 @@ def test_it_agrees_with_scipy(run, confidence):
 
 
 @given(runs, st.floats(0.001, 0.999))
-def test_it_holds_the_rate_and_stays_within_0_and_1(run, confidence):
+def test_wilson_interval_contains_the_rate(run, confidence):
     successes, total = run
     low, high = wilson_interval(successes, total, confidence=confidence)
     assert 0 <= low <= successes / total + 1e-12
@@ -47,30 +49,30 @@ def test_it_holds_the_rate_and_stays_within_0_and_1(run, confidence):
     [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611),
      (1, 29, 0.0061, 0.1718)],
 )  # fmt: skip
-def test_it_agrees_with_the_published_table(successes, total, low, high):
+def test_wilson_interval_agrees_with_a_published_table(successes, total, low, high):
     # Newcombe 1998, "Two-sided confidence intervals for the single proportion", Statistics in
     # Medicine 17, table I, method 3.
-    told = wilson_interval(successes, total)
-    assert (round(told.low, 4), round(told.high, 4)) == (low, high)
+    interval = wilson_interval(successes, total)
+    assert (round(interval.low, 4), round(interval.high, 4)) == (low, high)
 
 
-def test_a_sample_may_be_worth_a_fraction_of_an_attempt():
+def test_sample_size_may_be_fractional():
     lows = [wilson_bounds(0.4, size).low for size in (9, 9.5, 10)]
     assert lows == sorted(lows)
     assert wilson_bounds(0.4, 10) == wilson_interval(4, 10)
     assert wilson_bounds(0.4, 0) == Interval(0.0, 1.0)
 
 
-def test_nine_of_ten_is_the_interval_that_the_last_line_of_a_run_shows():
+def test_nine_of_ten_has_its_known_interval():
     low, high = wilson_interval(9, 10)
     assert (round(100 * low, 1), round(100 * high, 1)) == (59.6, 98.2)
 
 
-def test_without_an_attempt_nothing_is_known():
+def test_no_attempt_gives_the_full_interval():
     assert wilson_interval(0, 0) == Interval(0.0, 1.0)
 
 
-def test_none_and_all_touch_the_ends_exactly():
+def test_none_and_all_touch_the_ends():
     assert wilson_interval(0, 7).low == 0.0
     assert wilson_interval(7, 7).high == 1.0
 
@@ -82,7 +84,7 @@ def test_impossible_counts_are_refused(successes, total):
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, -0.5, 95.0, math.nan])
-def test_an_impossible_confidence_is_refused(confidence):
+def test_impossible_confidence_is_refused(confidence):
     with pytest.raises(ValueError, match="between 0 and 1"):
         wilson_interval(1, 2, confidence=confidence)
 
@@ -95,7 +97,6 @@ scores = st.integers(1, 6).flatmap(lambda n: st.builds(TaskScore, st.integers(0,
 
 
 def robust_variance(tasks):
-    """Of the mean, by statsmodels: OLS on a constant, errors clustered by task."""
     outcomes = [n < task.resolved for task in tasks for n in range(task.attempts)]
     groups = np.repeat(np.arange(len(tasks)), [task.attempts for task in tasks])
     fit = sm.OLS(np.array(outcomes, dtype=float), np.ones(len(outcomes))).fit(
@@ -105,7 +106,7 @@ def robust_variance(tasks):
 
 
 @given(st.lists(scores, min_size=2, max_size=12))
-def test_the_variance_is_that_of_a_cluster_robust_regression(tasks):
+def test_variance_is_that_of_a_cluster_robust_regression(tasks):
     resolved, attempts = (sum(column) for column in zip(*tasks, strict=True))
     assume(0 < resolved < attempts)
     rate, variance = resolved / attempts, robust_variance(tasks)
@@ -138,9 +139,9 @@ def test_no_interval_is_without_width_or_narrower_than_that_of_as_many_independe
 
 
 @pytest.mark.parametrize("resolved", [0, 5])
-def test_where_none_or_all_are_resolved_each_task_counts_once(resolved):
-    told = clustered_interval(Counter({TaskScore(resolved, 5): 8}))
-    assert told == wilson_interval(8 if resolved else 0, 8)
+def test_tasks_count_once_where_none_or_all_attempts_are_resolved(resolved):
+    interval = clustered_interval(Counter({TaskScore(resolved, 5): 8}))
+    assert interval == wilson_interval(8 if resolved else 0, 8)
 
 
 def test_one_task_is_one_observation_however_often_it_is_tried():
@@ -154,7 +155,7 @@ def test_tasks_with_one_attempt_each_have_wilson_s_interval_but_for_the_factor_o
     assert math.isclose(effective_attempts({TaskScore(1, 1): 3, TaskScore(0, 1): 7}), 9)
 
 
-def test_it_holds_the_true_rate_about_as_often_as_it_says_and_wilson_s_alone_does_not():
+def test_interval_has_its_coverage_unlike_wilsons_alone():
     # docs/results.md quotes these: tasks whose rates are drawn from Beta(0.3, 0.3), four attempts.
     random, runs, tasks = np.random.default_rng(1), 1000, 20
     held = plain = 0
@@ -168,7 +169,7 @@ def test_it_holds_the_true_rate_about_as_often_as_it_says_and_wilson_s_alone_doe
     assert plain / runs < 0.8
 
 
-def test_without_attempts_nothing_is_known():
+def test_no_attempts_give_no_estimate():
     assert clustered_interval({}) == Interval(0.0, 1.0)
 
 
@@ -179,7 +180,6 @@ alphas = st.sampled_from([0.01, 0.05, 0.1, 0.3])
 
 
 def tail_by_enumeration(differences, tilt):
-    """How likely a sum as large is, if each sign is drawn by a tilt of its size."""
     moved = [each for each in differences if each]
     largest, observed = max(map(abs, moved)), sum(moved)
     chances = [1 / (1 + math.exp(-2 * tilt * float(abs(each) / largest))) for each in moved]
@@ -195,7 +195,7 @@ def tail_by_enumeration(differences, tilt):
 @settings(deadline=None, max_examples=60)
 @given(st.lists(sizes, min_size=1, max_size=9))
 @example([Fraction(1, 3)] * 3 + [Fraction(-1, 3), Fraction(-2, 3)])
-def test_the_p_value_is_that_of_every_swap(differences):
+def test_p_value_is_that_of_every_swap(differences):
     moved = [each for each in differences if each]
     sums = [
         abs(sum(sign * each for sign, each in zip(signs, moved, strict=True)))
@@ -207,7 +207,7 @@ def test_the_p_value_is_that_of_every_swap(differences):
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(sizes, min_size=1, max_size=40), alphas)
-def test_the_interval_has_zero_outside_exactly_if_the_test_rejects_it(differences, alpha):
+def test_interval_has_zero_outside_exactly_if_the_test_rejects_it(differences, alpha):
     tested = swap_test(Counter(differences))
     low, high = tested.inverted(alpha)
     assert -1 <= low <= high <= 1
@@ -217,7 +217,7 @@ def test_the_interval_has_zero_outside_exactly_if_the_test_rejects_it(difference
 @settings(deadline=None, max_examples=30)
 @given(st.lists(sizes, min_size=2, max_size=8), st.sampled_from([0.05, 0.2]))
 @example([Fraction(1), Fraction(1, 4), Fraction(1, 4), Fraction(-1, 4)], 0.2)
-def test_an_end_is_the_first_tilt_that_the_test_rejects(differences, alpha):
+def test_end_is_the_first_tilt_that_the_test_rejects(differences, alpha):
     moved = [each for each in differences if each]
     if len({abs(each) for each in moved}) < 2:
         return
@@ -238,7 +238,7 @@ def test_an_end_is_the_first_tilt_that_the_test_rejects(differences, alpha):
     assert math.isclose(tail_by_enumeration(moved, near), alpha / 2, rel_tol=1e-4)
 
 
-def test_of_equal_differences_the_interval_is_clopper_s_and_pearson_s():
+def test_equal_differences_give_the_clopper_pearson_interval():
     # As Fay 2010 has it, "Two-sided exact tests and matching confidence intervals for discrete
     # data", The R Journal 2/1: of 9 and 2 flips p is 0.06543, and the interval holds zero.
     low, high = swap_test({Fraction(1): 9, Fraction(-1): 2, Fraction(0): 33}).inverted(0.05)
@@ -248,12 +248,12 @@ def test_of_equal_differences_the_interval_is_clopper_s_and_pearson_s():
     assert low < 0 < high
 
 
-def test_where_nothing_differs_nothing_is_known_of_the_favoured_run():
+def test_equal_runs_favor_neither():
     tested = swap_test({Fraction(0): 12})
     assert (tested.p_value, tuple(tested.inverted(0.05))) == (1.0, (-1.0, 1.0))
 
 
-def test_the_normal_approximation_continues_the_exact_test():
+def test_normal_approximation_continues_the_exact_test():
     exact = swap_test({Fraction(1, 4): 1000, Fraction(-1, 4): 980, Fraction(1, 2): 20})
     normal = swap_test({Fraction(1, 4): 1001, Fraction(-1, 4): 980, Fraction(1, 2): 20})
     assert (exact.is_exact, normal.is_exact) == (True, False)
@@ -275,6 +275,62 @@ def test_sizes_with_many_denominators_are_rounded_and_the_interval_still_inverts
         assert (not low <= 0 <= high) == (tested.p_value < alpha)
 
 
-def test_a_share_is_of_the_task_s_own_attempts():
+def test_share_is_of_the_task_s_own_attempts():
     assert TaskScore(3, 4).share == 0.75
     assert TaskScore(0, 1).share == 0.0
+
+
+rates_scores = st.integers(1, 7).flatmap(
+    lambda n: st.builds(TaskScore, st.integers(0, n), st.just(n))
+)
+
+
+def by_subsets(score, k):
+    attempts = [number < score.resolved for number in range(score.attempts)]
+    chosen = list(combinations(attempts, k))
+    return sum(map(any, chosen)) / len(chosen), sum(map(all, chosen)) / len(chosen)
+
+
+@given(st.lists(rates_scores, min_size=1, max_size=5))
+def test_both_rates_are_those_of_every_choice_of_k_attempts(tasks):
+    told = pass_rates(Counter(tasks))
+    assert [rates.k for rates in told] == list(range(1, min(t.attempts for t in tasks) + 1))
+    for rates in told:
+        each = [by_subsets(task, rates.k) for task in tasks]
+        assert math.isclose(rates.any_of_k, sum(any_ for any_, _ in each) / len(each))
+        assert math.isclose(rates.all_of_k, sum(all_ for _, all_ in each) / len(each), abs_tol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "c", "k"), [(200, 3, 100), (200, 150, 10), (100, 1, 1), (10, 10, 5)])
+def test_pass_at_k_is_the_estimator_of_chen_et_al_2021(n, c, k):
+    # Their figure 3: 1 - prod(1 - k / (n - c + 1 .. n)), and 1 where fewer than k failed.
+    theirs = 1.0 if n - c < k else 1.0 - np.prod(1.0 - k / np.arange(n - c + 1, n + 1))
+    rates = pass_rates_at({TaskScore(c, n): 1}, k)
+    assert math.isclose(rates.any_of_k, theirs, rel_tol=1e-9)
+    assert math.isclose(rates.any_of_k, 1 - hypergeom.pmf(0, n, c, k), rel_tol=1e-9)
+    assert math.isclose(rates.all_of_k, hypergeom.pmf(k, n, c, k), rel_tol=1e-6, abs_tol=1e-12)
+
+
+def test_task_weighs_the_same_however_often_it_was_tried():
+    (told,) = pass_rates({TaskScore(1, 1): 1, TaskScore(0, 9): 1})
+    assert told == (1, 0.5, 0.5)
+
+
+def test_k_goes_up_to_the_least_number_of_attempts_and_by_doublings_above_ten():
+    assert [rates.k for rates in pass_rates({TaskScore(3, 50): 1, TaskScore(9, 90): 1})] == [
+        *range(1, 11), 20, 40, 50,
+    ]  # fmt: skip
+    assert [rates.k for rates in pass_rates({TaskScore(3, 20): 1})] == [*range(1, 11), 20]
+    assert pass_rates({}) == ()
+
+
+def test_very_many_attempts_give_a_number():
+    rates = pass_rates({TaskScore(500_000, 1_000_000): 1})
+    assert rates[0][1:] == (0.5, 0.5)
+    assert rates[-1][1:] == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("k", [0, 4])
+def test_k_above_the_attempts_of_a_task_is_refused(k):
+    with pytest.raises(ValueError, match=f"from 1 to 3, .* found {k}"):
+        pass_rates_at({TaskScore(1, 3): 1, TaskScore(1, 5): 1}, k)

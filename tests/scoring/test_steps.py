@@ -65,13 +65,13 @@ def test_rewards_are_combined_over_the_steps_with_a_result(strategy, steps, comb
         ({"reward": 0.5, "style": 1.0}, {"reward": 0.5, "style": 0.9}, "style 0.9 is below 1"),
     ],
 )
-def test_a_reward_that_is_missing_or_below_the_least_ends_the_rest(least, rewards, shortfall):
+def test_reward_that_is_missing_or_below_the_least_ends_the_rest(least, rewards, shortfall):
     one = step("a", rewards, least=least)
     assert one.shortfall == shortfall
     assert one.ends_rest is (shortfall is not None)
 
 
-def test_a_gate_is_never_resolved_however_high_the_mean():
+def test_gate_is_never_resolved_however_high_the_mean():
     evidence = combined_evidence([step("a", {"reward": 3.0}, least={"reward": 4.0})], 2, MEAN)
     assert evidence.rewards is not None
     assert evidence.rewards.rewards == {"reward": 3.0}
@@ -80,7 +80,7 @@ def test_a_gate_is_never_resolved_however_high_the_mean():
     assert classify(StageName.FINAL_TEST, evidence) is None  # the verdict adds TESTS_FAILED
 
 
-def test_the_least_reward_of_the_last_step_has_nothing_to_end():
+def test_least_reward_of_the_last_step_has_nothing_to_end():
     evidence = combined_evidence([step("a", {"reward": 0.5}, least=LEAST)], 1, MEAN)
     assert reward_shortfall(evidence.rewards, 0.0) is None
 
@@ -97,7 +97,7 @@ def test_the_least_reward_of_the_last_step_has_nothing_to_end():
          "SETUP_FAILED", "E: m"),
     ],
 )  # fmt: skip
-def test_a_broken_step_ends_the_rest_and_the_mean_is_that_of_the_others(last, reason, detail):
+def test_broken_step_ends_the_rest_and_is_left_out_of_the_mean(last, reason, detail):
     assert last.is_broken
     assert last.rewards is None
     evidence = combined_evidence([step("a", {"reward": 1.0}), last], 3, MEAN)
@@ -114,7 +114,7 @@ def test_time_and_warnings_of_all_verifiers_are_kept():
     assert (evidence.own_seconds, evidence.warnings) == (2.0, ("w",))
 
 
-def test_the_agents_evidence_is_that_of_the_first_step_that_it_failed():
+def test_agents_evidence_is_that_of_the_first_step_that_it_failed():
     endings = [AgentEnding.SUBMITTED, AgentEnding.TIME_LIMIT, AgentEnding.STEP_LIMIT]
     steps = [
         StepEvidence(

@@ -40,9 +40,9 @@ def test_stream_counts_whatever_the_exit_code(exit_code):
 
 
 @pytest.mark.parametrize("source", [one for one in ReportSource if one is not ReportSource.STREAM])
-def test_without_its_stream_agentbenchs_reporter_is_no_evidence(source):
-    said = distrust_of(facts(STREAM, source), command(0))
-    assert said == f"the streaming reporter's record is gone, and {source} is no evidence"
+def test_reporter_without_its_stream_is_no_evidence(source):
+    reason = distrust_of(facts(STREAM, source), command(0))
+    assert reason == f"the streaming reporter's record is gone, and {source} is no evidence"
 
 
 @pytest.mark.parametrize(

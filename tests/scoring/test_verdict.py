@@ -1,10 +1,13 @@
 """The verdict of one attempt: the decisions, and which stage's failure is the primary one."""
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
-from agentbench.scoring import FailureReason, Fault, StageName, Verdict, judge
+from agentbench.scoring import FailureReason, Fault, StageName, StageResult, Verdict, judge
 from agentbench.scoring.evidence import (
     AgentEnding,
+    CaseOutcome,
     CollectionFact,
     Ending,
     Evidence,
@@ -20,9 +23,13 @@ from tests.scoring.strategies import (
     C,
     D,
     attempt,
+    attempts,
     case,
     command,
+    evidences,
+    expectations,
     expecting,
+    passing_runs,
     ran,
     report,
     stage,
@@ -41,7 +48,7 @@ def primary(verdict: Verdict) -> tuple[str | None, str | None]:
     return verdict.failure_reason, verdict.fault
 
 
-def test_a_fixed_task_is_resolved_and_has_no_reason():
+def test_fixed_task_is_resolved():
     verdict = judge(expecting(), attempt(FIXED))
     assert verdict.resolved
     assert primary(verdict) == (None, None)
@@ -49,7 +56,7 @@ def test_a_fixed_task_is_resolved_and_has_no_reason():
     assert verdict.counts == ChangeCounts(fixed=1)
 
 
-def test_a_task_that_still_fails_is_not_resolved():
+def test_failing_task_is_not_resolved():
     verdict = judge(expecting(), attempt(STILL_FAILING))
     assert primary(verdict) == ("TESTS_FAILED", "agent")
     assert verdict.detail == "1 of 2 tests failed"
@@ -57,7 +64,7 @@ def test_a_task_that_still_fails_is_not_resolved():
 
 
 @pytest.mark.parametrize("ending", ["step_limit", "time_limit", "tool_error", "llm_error"])
-def test_the_final_test_decides_however_the_agent_stopped(ending):
+def test_final_test_decides_for_any_ending(ending):
     assert judge(expecting(), attempt(FIXED, agent_run=stopped(ending))).resolved
 
 
@@ -72,7 +79,7 @@ def test_the_final_test_decides_however_the_agent_stopped(ending):
         ("crashed", "UNKNOWN", "agent"),
     ],
 )
-def test_without_a_pass_precedence_picks_the_primary_reason(ending, code, fault):
+def test_precedence_picks_the_primary_reason(ending, code, fault):
     verdict = judge(expecting(), attempt(STILL_FAILING, agent_run=stopped(ending)))
     assert primary(verdict) == (code, fault)
     assert FailureReason.TESTS_FAILED in {failure.reason for failure in verdict.failures}
@@ -87,14 +94,14 @@ def test_without_a_pass_precedence_picks_the_primary_reason(ending, code, fault)
         ("baseline_run", Evidence(command=command(0)), "BASELINE_NOT_FAILING"),
     ],
 )
-def test_a_failure_before_the_agent_ends_the_attempt(name, evidence, code):
+def test_failure_before_the_agent_decides(name, evidence, code):
     before = attempt(FIXED)[: list(StageName).index(StageName(name))]
     verdict = judge(expecting(), [*before, stage(name, evidence)])
     assert primary(verdict) == (code, "task")
     assert all(test.final is None for test in verdict.tests)
 
 
-def test_no_final_test_rescues_an_attempt_whose_setup_failed():
+def test_passing_final_test_does_not_rescue_failed_setup():
     verdict = judge(expecting(), attempt(FIXED, setup=Evidence(command=command(1))))
     assert primary(verdict) == ("SETUP_FAILED", "task")
 
@@ -118,39 +125,33 @@ def test_nothing_collected_is_no_tests_collected(exit_code, outcome, listed):
     assert primary(verdict) == ("NO_TESTS_COLLECTED", "agent")
 
 
-def test_a_skipped_test_to_fix_is_tests_failed():
+def test_skipped_test_to_fix_is_tests_failed():
     verdict = judge(expecting(), attempt(ran(case(A, "skipped"), case(B))))
     assert primary(verdict) == ("TESTS_FAILED", "agent")
     assert verdict.detail == f"{A} not passed"
     assert verdict.counts.still_failing == 1
 
 
-def test_unlisted_failing_tests_do_not_spoil_a_listed_task():
-    verdict = judge(expecting(), attempt(ran(case(A), case(B), case(C, "failed"))))
-    assert verdict.resolved
-    assert verdict.failures == ()
-
-
-def test_a_final_test_without_any_evidence_is_not_resolved():
+def test_final_test_without_any_evidence_is_not_resolved():
     verdict = judge(expecting(), attempt(Evidence()))
     assert primary(verdict) == ("TESTS_FAILED", "agent")
     assert verdict.detail == "no whole report of the final test"
 
 
-def test_an_exception_in_the_final_test_forbids_a_pass():
+def test_exception_in_the_final_test_is_not_resolved():
     lost = ExceptionFact(type_name="SandboxError", message="gone", reason="SANDBOX_ERROR")
     final = FIXED.model_copy(update={"exception": lost})
     assert primary(judge(expecting(), attempt(final))) == ("SANDBOX_ERROR", "infrastructure")
 
 
-def test_an_attempt_that_ends_without_a_word_is_unknown():
+def test_attempt_without_evidence_is_unknown():
     for stages in ((), attempt(FIXED)[:-1]):
         verdict = judge(expecting(), stages)
         assert primary(verdict) == ("UNKNOWN", "infrastructure")
         assert not verdict.resolved
 
 
-def test_an_interrupt_by_the_user_is_not_the_agents():
+def test_interrupt_by_the_user_is_not_the_agents_fault():
     ctrl_c = ExceptionFact(type_name="KeyboardInterrupt", message="", reason="INTERRUPTED")
     stages = attempt(FIXED, agent_run=Evidence(exception=ctrl_c))[:-1]
     assert primary(judge(expecting(), stages)) == ("INTERRUPTED", "infrastructure")
@@ -159,7 +160,7 @@ def test_an_interrupt_by_the_user_is_not_the_agents():
     assert primary(judge(expecting(), stages)) == ("INTERRUPTED", "agent")
 
 
-def test_a_pytest_that_never_started_is_the_tasks_fault_only_if_the_baseline_had_none():
+def test_pytest_that_never_started_is_the_tasks_fault_only_if_the_baseline_had_none():
     no_pytest = ran(exit_code=1, outcome="spawn")
     assert primary(judge(expecting(), attempt(no_pytest))) == ("INTERNAL_ERROR", "agent")
     broken = judge(expecting(), attempt(no_pytest, no_pytest))
@@ -168,7 +169,7 @@ def test_a_pytest_that_never_started_is_the_tasks_fault_only_if_the_baseline_had
     assert primary(gave_up) == ("AGENT_GAVE_UP", "agent")
 
 
-def test_a_critical_finding_quarantines_what_would_be_resolved():
+def test_critical_finding_quarantines_a_resolved_attempt():
     verdict = judge(expecting(), attempt(FIXED.model_copy(update={"findings": (CRITICAL,)})))
     assert (verdict.resolved, verdict.quarantined) == (False, True)
     assert primary(verdict) == ("TESTS_FAILED", "agent")
@@ -176,26 +177,26 @@ def test_a_critical_finding_quarantines_what_would_be_resolved():
     assert verdict.counts.fixed == 1
 
 
-def test_a_critical_finding_of_any_stage_counts():
+def test_critical_finding_of_any_stage_quarantines():
     evidence = stopped("submitted", findings=(CRITICAL,))
     assert judge(expecting(), attempt(FIXED, agent_run=evidence)).quarantined
 
 
 @pytest.mark.parametrize("severity", [Severity.INFO, Severity.WARNING])
-def test_a_lesser_finding_is_no_guilt(severity):
+def test_warning_does_not_quarantine(severity):
     finding = CRITICAL.model_copy(update={"severity": severity})
     final = FIXED.model_copy(update={"findings": (finding,)})
     assert judge(expecting(), attempt(final)).resolved
 
 
-def test_what_is_not_resolved_anyway_is_not_quarantined():
+def test_unresolved_attempt_is_not_quarantined():
     final = STILL_FAILING.model_copy(update={"findings": (CRITICAL,)})
     verdict = judge(expecting(), attempt(final))
     assert not verdict.quarantined
     assert verdict.detail == "1 of 2 tests failed"
 
 
-def test_internals_of_pytest_replaced_since_the_baseline_quarantine():
+def test_replaced_internals_of_pytest_quarantine():
     final = ran(case(A), case(B), internals_changed=("_pytest.runner", "x"))
     usual = ran(case(A, "failed"), case(B), internals_changed=("x",))
     verdict = judge(expecting(), attempt(final, usual))
@@ -208,7 +209,7 @@ def test_internals_of_pytest_replaced_since_the_baseline_quarantine():
     assert judge(expecting(), attempt(harmless, Evidence())).quarantined
 
 
-def test_a_baseline_that_passes_all_tests_to_fix_is_not_failing():
+def test_baseline_that_passes_all_tests_to_fix_is_not_failing():
     passes = ran(case(A), case(B), case(C, "failed"))
     failure = baseline_failure(expecting(), passes)
     assert failure.reason is FailureReason.BASELINE_NOT_FAILING
@@ -216,7 +217,7 @@ def test_a_baseline_that_passes_all_tests_to_fix_is_not_failing():
     assert primary(judge(expecting(), attempt(FIXED, passes))) == ("BASELINE_NOT_FAILING", "task")
 
 
-def test_a_baseline_that_fails_some_test_to_fix_is_valid():
+def test_baseline_that_fails_a_test_to_fix_is_valid():
     assert baseline_failure(expecting(), STILL_FAILING) is None
     assert baseline_failure(expecting([A, B], []), STILL_FAILING) is None
     assert baseline_failure(expecting(), ran(case(A, "skipped"), case(C, "failed"))) is None
@@ -260,18 +261,18 @@ def test_a_baseline_that_fails_some_test_to_fix_is_valid():
         ),
     ],
 )
-def test_a_baseline_that_fails_for_the_wrong_reason_is_warned_of(baseline, warnings):
+def test_baseline_with_a_wrong_reason_has_a_warning(baseline, warnings):
     assert baseline_warnings(expecting([A, A]), baseline) == warnings
 
 
-def test_a_baseline_without_a_report_is_warned_of_where_it_says_what_to_keep():
+def test_baseline_without_a_report_has_a_warning():
     (warning,) = baseline_warnings(expecting([], "baseline"), Evidence(command=command(1)))
     assert warning.startswith("no report says which tests passed")
     assert baseline_warnings(expecting([], "baseline"), STILL_FAILING) == ()
     assert baseline_warnings(expecting([], []), Evidence(command=command(1))) == ()
 
 
-def test_the_verdict_shows_each_listed_test_once_from_baseline_to_final():
+def test_verdict_shows_each_listed_test_once_from_baseline_to_final():
     expected = expecting([A, A], [A, B, B])
     verdict = judge(expected, attempt(ran(case(A), case(B, "failed"), case(C))))
     shown = [(t.node_id, t.listed, t.baseline, t.final) for t in verdict.tests]
@@ -296,18 +297,18 @@ def test_without_listed_tests_to_fix_the_verdict_shows_every_test():
     assert verdict.counts == ChangeCounts(fixed=2, unrun=1)
 
 
-def test_a_listed_test_that_was_skipped_and_now_passes_is_fixed():
+def test_skipped_listed_test_that_passes_is_fixed():
     before = ran(case(A, "skipped"), case(B, "skipped"), case(C, "failed"))
     verdict = judge(expecting(), attempt(FIXED, before))
     assert verdict.counts == ChangeCounts(fixed=1)
 
 
-def test_a_test_that_keeps_failing_is_counted_so():
+def test_failing_test_is_counted_as_still_failing():
     verdict = judge(expecting((), ()), attempt(ran(case(A, "error"), case(B))))
     assert verdict.counts == ChangeCounts(still_failing=1)
 
 
-def test_lack_of_memory_in_the_final_test_is_the_agents():
+def test_out_of_memory_in_the_final_test_is_the_agents_fault():
     dead = command(137, Ending.OUT_OF_MEMORY)
     final = Evidence(command=dead, report=report(case(B)), memory_limit_mib=256)
     verdict = judge(expecting(), attempt(final))
@@ -336,7 +337,7 @@ NEW = CollectionFact(file="tests/test_it.py", error="SyntaxError", path="model.p
         ([NEW], [NEW], Fault.AGENT, "SyntaxError in model.py, line 42"),  # perhaps the very bug
     ],
 )  # fmt: skip
-def test_a_collection_error_is_the_tasks_only_where_the_baseline_has_it_beside_the_tests_to_fix(
+def test_collection_error_is_the_tasks_only_where_the_baseline_has_it_beside_the_tests_to_fix(
     before, after, fault, detail
 ):
     baseline = uncollected(*before) if before else ran(case(A, "failed"), case(B))
@@ -357,7 +358,7 @@ CRASHED = Evidence(
 @pytest.mark.parametrize(
     "final", [STILL_FAILING, uncollected(NEW), Evidence(command=command(None, Ending.TIMED_OUT))]
 )
-def test_an_agents_crash_outranks_what_the_final_test_shows_of_its_work(agent_run, final):
+def test_crash_of_an_agent_outranks_its_final_test(agent_run, final):
     verdict = judge(expecting(), attempt(final, agent_run=agent_run))
     (crash,) = [each for each in verdict.failures if each.terminal]
     assert (crash.stage, crash.fault) == (StageName.AGENT_RUN, Fault.AGENT)
@@ -365,7 +366,7 @@ def test_an_agents_crash_outranks_what_the_final_test_shows_of_its_work(agent_ru
     assert len(verdict.failures) == 2
 
 
-def test_a_crash_hides_neither_a_fix_nor_a_fault_of_the_harness():
+def test_crash_hides_no_fix_and_no_fault_of_the_harness():
     assert judge(expecting(), attempt(FIXED, agent_run=CRASHED)).resolved
     lost = Evidence(command=command(None, Ending.LOST))
     verdict = judge(expecting(), attempt(lost, agent_run=CRASHED))
@@ -489,3 +490,110 @@ def test_kept_test_that_ended_so_in_the_baseline_is_the_tasks(outcome):
     assert judge(expecting(), attempt(before, before)).fault == "agent"
     forged = ran(case(A), *kept, source=ReportSource.JSON_REPORT)
     assert judge(expecting(), attempt(forged, before)).fault == "agent"
+
+
+NOT_PASSED = [outcome for outcome in CaseOutcome if outcome is not CaseOutcome.PASSED]
+
+
+@given(expectations, attempts())
+@settings(max_examples=150)
+def test_verdict_is_consistent_in_itself(expected, stages):
+    verdict = judge(expected, stages)
+    assert verdict.resolved == (verdict.failure_reason is None) == (verdict.fault is None)
+    assert not (verdict.resolved and verdict.quarantined)
+    assert verdict.resolved == (not verdict.failures)
+    assert len({test.node_id for test in verdict.tests}) == len(verdict.tests)
+
+
+@given(expectations, attempts())
+@settings(max_examples=150)
+def test_primary_reason_is_that_of_lowest_precedence(expected, stages):
+    verdict = judge(expected, stages)
+    reasons = [failure.reason for failure in verdict.failures if failure.terminal]
+    assert verdict.failure_reason is FailureReason.resolve(reasons)
+
+
+@given(expectations, attempts())
+def test_resolved_takes_a_final_test(expected, stages):
+    assert not judge(expected, [r for r in stages if r.stage is not StageName.FINAL_TEST]).resolved
+
+
+@given(passing_runs(), st.sampled_from([A, B]), st.sampled_from(NOT_PASSED), evidences)
+def test_turning_a_passed_listed_test_into_anything_else_never_resolves(run, spoilt, new, agent):
+    expected = expecting([A, B], [])
+    before = ran(case(A, "failed"), case(B, "failed"))
+    assert judge(expected, attempt(ran(*run), before)).resolved
+    changed = (case(c.node_id, new) if c.node_id == spoilt else c for c in run)
+    assert not judge(expected, attempt(ran(*changed), before, agent_run=agent)).resolved
+    missing = (c for c in run if c.node_id != spoilt)
+    assert not judge(expected, attempt(ran(*missing), before, agent_run=agent)).resolved
+
+
+@given(expectations, attempts(), st.sampled_from([A, B]), st.sampled_from(NOT_PASSED))
+@settings(max_examples=150)
+def test_no_unresolved_attempt_is_resolved_by_a_test_that_stops_passing(
+    expected, stages, spoilt, new
+):
+    spoilt_stages = [
+        _with_outcome(result, spoilt, new) if result.stage is StageName.FINAL_TEST else result
+        for result in stages
+    ]
+    listed = spoilt in expected.fail_to_pass
+    if listed or not judge(expected, stages).resolved:
+        assert not judge(expected, spoilt_stages).resolved
+
+
+def _with_outcome(result: StageResult, node_id: str, outcome: CaseOutcome) -> StageResult:
+    report = result.evidence.report
+    if report is None:
+        return result
+    cases = tuple(
+        c.model_copy(update={"outcome": outcome}) if c.node_id == node_id else c
+        for c in report.cases
+    )
+    changed = report.model_copy(update={"cases": cases})
+    evidence = result.evidence.model_copy(update={"report": changed})
+    return result.model_copy(update={"evidence": evidence})
+
+
+UNTESTED = [s for s in StageName if s not in {StageName.BASELINE_RUN, StageName.FINAL_TEST}]
+
+
+@given(expectations, attempts(), st.sampled_from(UNTESTED), evidences)
+@settings(max_examples=150)
+def test_one_more_failure_never_raises_the_primary_number(expected, stages, name, evidence):
+    """A baseline or a final test would change what is expected and seen, not only what failed."""
+    is_crash = evidence.exception is not None or evidence.agent in {"crashed", "interrupted"}
+    assume(name is not StageName.AGENT_RUN or not is_crash)  # it takes the final test's word away
+    before = judge(expected, stages)
+    assume(not before.resolved and not before.quarantined)
+    after = judge(expected, [*stages, stage(name, evidence)])
+    assert after.failure_reason is not None
+    assert after.failure_reason.precedence <= before.failure_reason.precedence
+
+
+@given(expectations, attempts())
+def test_attempt_judged_again_from_its_json_gives_the_same_verdict(expected, stages):
+    verdict = judge(expected, stages)
+    read = [StageResult.model_validate_json(result.model_dump_json()) for result in stages]
+    again = judge(type(expected).model_validate_json(expected.model_dump_json()), read)
+    assert again == verdict
+    assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
+
+
+@given(expectations, evidences)
+def test_warnings_of_a_baseline_are_a_tuple_of_distinct_sentences(expected, evidence):
+    warnings = baseline_warnings(expected, evidence)
+    assert len(set(warnings)) == len(warnings)
+
+
+@given(evidences.filter(lambda e: e.exception is None))
+def test_only_a_lost_sandbox_in_a_final_test_is_infrastructure(final):
+    verdict = judge(expecting(), attempt(final.model_copy(update={"agent": None})))
+    lost = final.command is not None and final.command.ending == "lost"
+    assert lost or verdict.fault is not Fault.INFRASTRUCTURE
+
+
+@given(evidences)
+def test_attempt_whose_final_test_is_empty_is_never_resolved(agent):
+    assert not judge(expecting(), attempt(Evidence(), agent_run=agent)).resolved

@@ -274,7 +274,7 @@ class PresetAgent:
             if self.preset.mcp is None:
                 raise UsageError(
                     f"--agent {self.name} does not support MCP servers, which the task "
-                    f"{problem.id} has: take claude-code, codex, gemini-cli, qwen-code or llm"
+                    f"{problem.id} has: take claude-code, codex, gemini-cli or qwen-code"
                 )
             file = PurePosixPath(_HOME, self.preset.mcp.file)
             settings = texts.get(file, "")

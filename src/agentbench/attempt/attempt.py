@@ -62,8 +62,8 @@ from agentbench.tasks.task import Task
 from agentbench.taxonomy import Fault, StageName
 
 _JUDGE_AGENTS_CODE = frozenset({StageName.AGENT_RUN, StageName.FINAL_TEST})
+# The errors before the first stage that it records, since only stages have evidence.
 _BEFORE_FIRST_STAGE = (UnavailableError, SandboxError, GitCloneError, OSError, RunCancelled)
-"""The errors before the first stage that it records, since only stages have evidence."""
 OutputT = TypeVar("OutputT", bound=StageOutput)
 
 
@@ -83,6 +83,7 @@ def run_attempt(
         inputs = AgentInputs(
             agent=agent, secrets=resources.secrets, gateway=resources.gateway, slot=slot
         )
+        # Made here and not by a stage: a script may judge in the agent's own sandbox.
         # A sandbox that cannot be removed must not cost the record of what was judged in it.
         with closing_sandboxes() as agents_sandbox:
             work = attempt.run(
@@ -155,6 +156,7 @@ class Attempt:
             except IncompleteStageError as incomplete:
                 running.output = replace(incomplete.output, is_incomplete=True)
                 error = incomplete.__cause__ or incomplete
+            # An error in one attempt must not lose the others (decision 4).
             except (Exception, RunCancelled) as raised:  # noqa: BLE001 - becomes evidence
                 error = raised
             evidence = running.output.evidence if running.output is not None else Evidence()
@@ -183,8 +185,8 @@ class Attempt:
         if self._deadline.is_set():
             raise RunCancelled
 
+    # The error, or the end of the attempt's time if that cancelled the stage.
     def _cause(self, stage: StageName, error: BaseException) -> BaseException:
-        """The error, or the end of the attempt's time if that cancelled the stage."""
         if not isinstance(error, RunCancelled) or not self._deadline.is_late:
             return error
         # Not an infrastructure failure, since an agent's files may be slow to read and to run.
@@ -208,12 +210,10 @@ class Attempt:
     def run_to_success(
         self, stage: StageName, work: Callable[[OutputSink], OutputT]
     ) -> OutputT | None:
-        """Run one stage; its output, or None if the evidence shows a failure."""
         output = self.run(stage, work)
         return output if self.last_failure() is None else None
 
     def last_failure(self) -> Failure | None:
-        """The failure of the last stage; None: it did what it should."""
         last = self.results[-1]
         return classify(last.stage, last.evidence)
 

@@ -57,12 +57,7 @@ class BaseTree:
 
 
 def store_base_tree(chunks: Iterable[bytes], folder: Path) -> None:
-    """Store a tree that agentbench's own stages created, given as a tar, in a folder.
-
-    Raises:
-        tarfile.TarError: the stream is not a tar, or is truncated.
-        OSError: the folder cannot be written.
-    """
+    """Store a tree that agentbench's own stages created, given as a tar, in a folder."""
     with (folder / _CONTENTS_NAME).open("wb") as target:
         entries = read_tree(chunks, _ContentWriter(target).read_entry)
     manifest = {
@@ -72,12 +67,7 @@ def store_base_tree(chunks: Iterable[bytes], folder: Path) -> None:
 
 
 def load_base_tree(folder: Path) -> BaseTree:
-    """Load the tree that is stored in a folder.
-
-    Raises:
-        OSError: it cannot be read; FileNotFoundError if none was stored.
-        ValidationError: its manifest is damaged.
-    """
+    """Load the tree that is stored in a folder."""
     manifest = _MANIFEST.validate_json((folder / _MANIFEST_NAME).read_bytes())
     entries = {
         PurePosixPath(unquote(path, errors="surrogateescape")): entry
@@ -87,11 +77,7 @@ def load_base_tree(folder: Path) -> BaseTree:
 
 
 def base_tree_digest(folder: Path) -> str:
-    """The sha256 of both files of a stored tree.
-
-    Raises:
-        OSError: one cannot be read; FileNotFoundError if none was stored.
-    """
+    """The sha256 of both files of a stored tree."""
     digest = hashlib.sha256((folder / _MANIFEST_NAME).read_bytes())
     with (folder / _CONTENTS_NAME).open("rb") as source:
         digest.update(hashlib.file_digest(source, "sha256").digest())
@@ -106,7 +92,6 @@ class _ContentWriter:
     offsets: dict[str, int] = field(default_factory=dict)  # by digest
 
     def read_entry(self, member: tarfile.TarInfo, source: IO[bytes] | None) -> TreeEntry:
-        """Write the content of a member, and return its entry."""
         if source is None:
             return entry_of(member, None)
         compressor, start = zlib.compressobj(_LEVEL), self.target.tell()

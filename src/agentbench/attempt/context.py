@@ -192,12 +192,10 @@ class StageContext:
 
     @property
     def limits(self) -> Limits:
-        """The limits of the task's sandboxes."""
         return limits_of(self.task)
 
     @property
     def services(self) -> Services | None:
-        """The services that run alongside the task's sandboxes."""
         found = services_of(self.task)
         return None if found is None else replace(found, main_image=self.image)
 
@@ -211,7 +209,6 @@ class StageContext:
 
     @property
     def control_level(self) -> ControlLevel:
-        """How many control runs there are."""
         return self.settings.integrity_controls or self.task.controls
 
     def after_setup(
@@ -221,7 +218,6 @@ class StageContext:
         sealed: SealedMemory,
         baseline_key: str | None = None,
     ) -> "PreparedContext":
-        """The same inputs for the stages after set-up."""
         inputs = {one.name: getattr(self, one.name) for one in fields(StageContext)}
         return PreparedContext(
             **inputs,

@@ -40,7 +40,6 @@ class AttemptDeadline(Event):
             self._is_paused = False
 
     def extend(self, seconds: float) -> None:
-        """Give the attempt more time, since it waits for another attempt."""
         self._deadline += seconds
 
     @property
@@ -50,7 +49,6 @@ class AttemptDeadline(Event):
         return is_over and not self._run.is_set()
 
     def is_set(self) -> bool:
-        """Whether the attempt has to end."""
         return super().is_set() or self._run.is_set() or self.is_late
 
     def wait(self, timeout: float | None = None) -> bool:

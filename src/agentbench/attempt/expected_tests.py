@@ -42,14 +42,10 @@ def judged_targets(task: Task) -> tuple[str, ...]:
         return files
     if names and not task.problem.test_paths:
         return ()
-    return tuple(dict.fromkeys((*task.problem.test_paths, *_outside_test_paths(files, task))))
-
-
-def _outside_test_paths(files: tuple[str, ...], task: Task) -> tuple[str, ...]:
     paths = task.problem.test_paths
-    if not paths and task.answer_key.pass_to_pass == "baseline":
+    if not paths and key.pass_to_pass == "baseline":
         return ()  # pytest's own default: everything, these files included
-    return tuple(file for file in files if not _is_below(file, paths))
+    return tuple(dict.fromkeys((*paths, *(file for file in files if not _is_below(file, paths)))))
 
 
 def with_located_tests(

@@ -39,17 +39,11 @@ class JudgeByScript:
     """See `context.Judge`."""
 
     def baseline(self, context: PreparedContext) -> Evidence:
-        """Run the script before any change, or each step without an agent.
-
-        Raises:
-            ServiceError: a service has failed.
-            SandboxError: a sandbox could not be created or is lost.
-        """
         if not context.task.steps:
             return run_verifier(context, None, name=BASELINE)
 
+        # No file of the attempt itself has such a path.
         def save(name: str, content: bytes) -> None:
-            """Save a file under a path that no file of the attempt itself has."""
             context.save(name if name.startswith("services/") else f"baseline/{name}", content)
 
         own = replace(context, save=save)
@@ -69,11 +63,6 @@ class JudgeByScript:
         change: JudgedChange,
         work: AgentRunOutput,
     ) -> FinalTestOutput:
-        """Run the script on the agent's change, or in the sandbox in which the agent worked.
-
-        Raises:
-            IncompleteStageError: an error ended it; the output has the steps before.
-        """
         task, place, steps = context.task, work.sandbox, work.steps
         is_weak = place is not None or any(step.verifier.is_shared for step in task.steps)
         why = _JUDGED_IN_PLACE if is_weak else _SKIPPED_FOR_A_SCRIPT

@@ -114,7 +114,6 @@ def held(context: StageContext, lock: FileLock) -> Iterator[None]:
 def _run_before(
     context: StageContext, sandbox: Sandbox, request: RunRequest, sink: OutputSink | None
 ) -> CommandResult | None:
-    """Run the commands of `[tests] before`; returns the first one that fails, if any."""
     task, left = context.task, request.timeout
     if not task.problem.test_before:
         return None
@@ -153,19 +152,17 @@ def write_files(
     filled = {folder for path in written for folder in path.parents}
     removed += [folder for folder in emptied if folder not in filled]
     if removed:
-        _remove(sandbox, removed)
+        names = b"\0".join(
+            f"./{path.as_posix()}".encode("utf-8", "surrogateescape") for path in removed
+        )
+        result = sandbox.run(
+            Command(argv=("xargs", "-0", "rm", "-rf", "--"), stdin=names, timeout=_REMOVAL_TIMEOUT)
+        )
+        if not result.ok:
+            raise SandboxError(f"files could not be removed: {result.stderr.strip()[:200]}")
     if written:
         tar = tar_of_files(written, modified_at=edited_at)
         sandbox.write_tree(sandbox.workspace, tar)
-
-
-def _remove(sandbox: Sandbox, paths: Iterable[PurePosixPath]) -> None:
-    names = b"\0".join(f"./{path.as_posix()}".encode("utf-8", "surrogateescape") for path in paths)
-    result = sandbox.run(
-        Command(argv=("xargs", "-0", "rm", "-rf", "--"), stdin=names, timeout=_REMOVAL_TIMEOUT)
-    )
-    if not result.ok:
-        raise SandboxError(f"files could not be removed: {result.stderr.strip()[:200]}")
 
 
 def judged_request(context: StageContext) -> RunRequest:
@@ -175,6 +172,8 @@ def judged_request(context: StageContext) -> RunRequest:
     continue after a failure, and code under test must not be able to tell it from the final test.
     unittest and Django's runner do so anyway.
     """
+    # Files and not ids: pytest runs nothing if one id does not exist, and a change of the agent may
+    # remove a parametrised id (decision 1).
     return RunRequest(
         runner=context.runner,
         judged=True,
@@ -276,11 +275,14 @@ class JudgedRuns:
         """
         files = self._files()
         for path, content in ((PurePosixPath(file), tests[file]) for file in tests):
+            # A rewritten test must not be told from the original one by its mode.
             replaced = files.get(path)
             executable = replaced is not None and replaced.executable
             files[path] = FileContent(content=content, executable=executable)
         request = judged_request(self.context)
         request = replace(request, timeout=timeout_factor * request.timeout)
+        # A quarter of each limit, so that a part that an honest fix reads more slowly on a busy
+        # machine was unreadable for the reference solution, too, and is not compared.
         if not self.is_agents:
             request = replace(request, env={**request.env, **_REFERENCE_ENV})
         # The logs of services are the final test's.
@@ -307,7 +309,6 @@ class JudgedRuns:
         return replace(self, change=change, is_agents=False)
 
     def of_base(self) -> "JudgedRuns":
-        """The same runs of the code before any change."""
         change = JudgedChange(files={}, emptied=(), dropped=())
         return replace(self, change=change, is_agents=False)
 
@@ -319,8 +320,8 @@ class JudgedRuns:
             return None if written is None else written.content
         return self.context.prepared.content(path)
 
+    # The written files: hidden tests come last, so that no change replaces them.
     def _files(self) -> dict[PurePosixPath, FileContent | None]:
-        """The written files: hidden tests come last, so that no change replaces them."""
         context = self.context
         unchanged = unchanged_tests(context, self.baseline)
         return {**unchanged, **self.change.files, **context.hidden_tests.files}

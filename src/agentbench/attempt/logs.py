@@ -80,8 +80,6 @@ class AttemptFiles:
         self._breaker.written(write)
 
     def open_log(self, stage: StageName) -> "StageLog":
-        """The log of a stage that begins now."""
-
         def opened() -> StageLog:
             with storage_errors(self.folder):
                 return StageLog(self.folder / "stages" / f"{stage}.log")
@@ -89,11 +87,9 @@ class AttemptFiles:
         return self._breaker.written(opened)
 
     def registered(self) -> None:
-        """The attempt is about to begin."""
         self._note(EventKind.REGISTERED)
 
     def started(self, stage: StageName) -> None:
-        """A stage is about to begin."""
         self._note(EventKind.STAGE_STARTED, stage=stage)
 
     def ended(self, result: StageResult) -> None:
@@ -106,7 +102,6 @@ class AttemptFiles:
         )
 
     def judged(self, record: AttemptRecord) -> None:
-        """The attempt has its verdict."""
         self._note(EventKind.JUDGED, resolved=record.resolved, failure_reason=record.failure_reason)
 
     def _note(self, event: EventKind, **facts: object) -> None:
@@ -162,7 +157,6 @@ class StageLog:
         self.close()
 
     def close(self) -> None:
-        """Write the tail, and close the file."""
         with self._lock:
             if self._file.closed:
                 return
@@ -213,11 +207,7 @@ def _visible(found: re.Match[str]) -> str:
 def write_trajectory(
     folder: Path, *, agent: Agent, model: str, session: str, facts: ModelTraffic
 ) -> None:
-    """Write the trajectory of an attempt, if its folder has a log of exchanges.
-
-    Raises:
-        StorageError: there is no room for it.
-    """
+    """Write the trajectory of an attempt, if its folder has a log of exchanges."""
     from agentbench.models.trajectory import TrajectoryAgent, build_trajectory, logged_exchanges
 
     if not (folder / EXCHANGE_LOG).is_file():

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 _LONGEST_BACK_OFF = 15  # seconds between two checks
 T = TypeVar("T")
 _MIB = 1 << 20
+# Bytes that must be free where records are stored: more than an attempt's logs usually take.
 _RECORDS = 16 * _MIB
-"""Bytes that must be free where records are stored: more than an attempt's logs usually take."""
+# Bytes that must be free where sandboxes are stored: a few workspaces of ordinary size.
 _SANDBOXES = 256 * _MIB
-"""Bytes that must be free where sandboxes are stored: a few workspaces of ordinary size."""
 _SHARE = 10  # on a small disk, only a tenth of it must be free
 _ENGINE_PATIENCE = timedelta(minutes=15)  # for an upgrade, a reboot
 _MODEL_PATIENCE = timedelta(minutes=15)
@@ -115,16 +115,9 @@ class CircuitBreaker:
             return
         began = time.monotonic()
         if need.patience:
-            longest = _minutes(need.patience)
+            seconds = need.patience.total_seconds()
+            longest = f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s"
             self._say(f"paused: {fault}; continues when fixed, or ends in {longest} (Ctrl-C: now)")
-        last = self._looked_again(need)
-        if last is None:
-            self._say(f"continuing after {time.monotonic() - began:.0f} s")
-        elif not self._cancel.is_set():
-            self._over = OutageError(f"{last}; fix this, then continue with `agentbench resume`")
-            raise self._over
-
-    def _looked_again(self, need: Requirement) -> str | None:
         import tenacity  # imported here, since few runs have outages
 
         patience = tenacity.stop_after_delay(need.patience.total_seconds())
@@ -136,18 +129,17 @@ class CircuitBreaker:
             sleep=tenacity.sleep_using_event(self._cancel),
         )
         last: str | None = retrying(need.fault)
-        return last
+        if last is None:
+            self._say(f"continuing after {time.monotonic() - began:.0f} s")
+        elif not self._cancel.is_set():
+            self._over = OutageError(f"{last}; fix this, then continue with `agentbench resume`")
+            raise self._over
 
 
 def _last_result(state: "RetryCallState") -> str | None:
     assert state.outcome is not None
     last: str | None = state.outcome.result()
     return last
-
-
-def _minutes(patience: timedelta) -> str:
-    seconds = patience.total_seconds()
-    return f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s"
 
 
 @runtime_checkable

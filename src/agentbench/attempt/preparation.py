@@ -85,12 +85,13 @@ class Preparation:
         )
         is_cached = resources.settings.use_cache
         unique = f"{UNCACHED_PREFIX}{uuid4().hex}"
+        # An uncached preparation has a key, too: its snapshot needs a name, and is found after a
+        # crash.
         key = resources.cache.key(task, inputs.image) if is_cached else unique
         return cls(task=task, key=key, inputs=inputs, resources=resources, deadline=deadline)
 
     @property
     def is_cached(self) -> bool:
-        """Whether later attempts use it, too."""
         return self.resources.settings.use_cache
 
     @contextmanager
@@ -145,7 +146,6 @@ class Preparation:
                 )
 
     def after_setup(self, prepared: PreparedTask) -> PreparedContext:
-        """The inputs of the stages after set-up."""
         cache, task = self.resources.cache, self.task
         # Without a cache there is no key, under which results could be stored.
         key = baseline_key(task, self.key) if self.is_cached else None
@@ -156,7 +156,6 @@ class Preparation:
             hidden = ready.hidden_tests.files
 
             def content(path: PurePosixPath) -> bytes | None:
-                """A file as the final test has it."""
                 file = hidden.get(path)
                 return file.content if file is not None else prepared.content(path)
 
@@ -168,11 +167,6 @@ class Preparation:
         """The inputs of the first stages, with the state that the task shares with other tasks.
 
         The state has the shared commands, and the checkout of a similar commit.
-
-        Raises:
-            SandboxError: a sandbox could not be created or is lost.
-            GitCloneError: the task's repository cannot be read.
-            OSError: the cache cannot be written.
         """
         if not self.is_cached or not self.task.setup.shared:
             return self.inputs
@@ -181,11 +175,9 @@ class Preparation:
             state = self._shared_checkout(state)
         return replace(self.inputs, shared_setup=state)
 
+    # The state after the shared commands, created once for all tasks with equal commands. None if a
+    # command fails: then set-up runs the commands itself, and returns the evidence.
     def _shared_setup(self) -> SnapshotId | None:
-        """The state after the shared commands, created once for all tasks with equal commands.
-
-        None if a command fails: then set-up runs the commands itself, and returns the evidence.
-        """
         task, cache, image = self.task, self.resources.cache, self.inputs.image
         key = cache.shared_key(task, image)
         with self.locked(key), closing_sandboxes() as opened:
@@ -216,11 +208,9 @@ class Preparation:
             cache.keep_results(stored, ())
             return stored.snapshot
 
+    # The state after the shared commands with the checkout of a similar commit. Its files take disk
+    # space only once for all tasks that start from it.
     def _shared_checkout(self, after_setup: SnapshotId) -> SnapshotId:
-        """The state after the shared commands with the checkout of a similar commit.
-
-        Its files take disk space only once for all tasks that start from it.
-        """
         cache, inputs = self.resources.cache, replace(self.inputs, shared_setup=after_setup)
         source = self.task.source
         shared_key = cache.shared_key(self.task, inputs.image)

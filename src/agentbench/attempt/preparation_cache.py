@@ -183,7 +183,6 @@ class PreparationCache:
 
     @property
     def folder(self) -> Path:
-        """The folder of the cache."""
         return self._folder
 
     def key(self, task: Task, image: ImageId) -> str:
@@ -198,11 +197,7 @@ class PreparationCache:
         return self._own_key(preparation_key(task, image, self._provider))
 
     def shared_key(self, task: Task, image: ImageId) -> str:
-        """The key of the state after a task's shared commands, in this cache.
-
-        Raises:
-            OSError: the cache cannot be written.
-        """
+        """The key of the state after a task's shared commands, in this cache."""
         return self._own_key(shared_setup_key(task, image, self._provider))
 
     def _own_key(self, key: str) -> str:
@@ -210,7 +205,6 @@ class PreparationCache:
         return hashlib.sha256(f"{identity} {key}".encode()).hexdigest()[:32]
 
     def lock_path(self, key: str) -> Path:
-        """The file to lock while a preparation is created."""
         return self._folder / f"{key}.lock"
 
     def load(self, key: str) -> tuple[PreparedTask, tuple[StageResult, ...]] | None:
@@ -255,6 +249,8 @@ class PreparationCache:
         folder = self._folder / key
         use = self._use(key)
         with owned_folder(f"{key}-", self._folder) as scratch:
+            # Below the cache, so that it can be renamed into its place at once: a killed process
+            # leaves no half of it.
             (scratch / "kept").mkdir()
             with sandbox.read_tree(sandbox.workspace) as chunks:
                 store_base_tree(chunks, scratch / "kept")
@@ -276,7 +272,6 @@ class PreparationCache:
         write_atomically(folder / _STAGES, preparation.json_with_checksum().encode())
 
     def forget(self, key: str) -> None:
-        """Remove a preparation and its snapshot."""
         shutil.rmtree(self._folder / key, ignore_errors=True)
         snapshot = self._provider.find(key)
         if snapshot is not None:
@@ -315,7 +310,6 @@ class PreparationCache:
             return None
 
     def keep_baseline(self, key: str, baseline: StoredBaseline) -> None:
-        """Keep a baseline run for later attempts at the same task."""
         with log_cache_failure():
             path = self._folder / f"baseline-{key}.json"
             write_atomically(path, baseline.json_with_checksum().encode())
@@ -343,12 +337,6 @@ class PreparationCache:
 
 
 def _loaded(folder: Path) -> LoadedPreparation:
-    """Load what is stored in a folder.
-
-    Raises:
-        OSError: a file cannot be read, or the base tree is damaged.
-        ValidationError: the evidence is damaged.
-    """
     digest = base_tree_digest(folder)
     entry = StoredPreparation.model_validate_json((folder / _STAGES).read_bytes())
     if digest != entry.base_tree:

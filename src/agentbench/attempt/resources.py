@@ -46,7 +46,6 @@ class LiveStatus:
     _lock: Lock = field(default_factory=Lock)
 
     def begin(self, task_id: TaskId, attempt: int, *, retry_of: int | None = None) -> AttemptStatus:
-        """Add an attempt; the caller ends it."""
         status = AttemptStatus(
             task_id=task_id, attempt=attempt, retry_of=retry_of, began=self.clock()
         )
@@ -55,13 +54,11 @@ class LiveStatus:
         return status
 
     def end(self, status: AttemptStatus) -> None:
-        """Remove an attempt, if it is still there."""
         with self._lock:
             self._running.pop(id(status), None)
 
     @contextmanager
     def tracked(self, task_id: TaskId, attempt: int) -> Iterator[AttemptStatus]:
-        """An attempt that is shown as running during the block."""
         status = self.begin(task_id, attempt)
         try:
             yield status

@@ -28,7 +28,7 @@ from agentbench.sandbox.interface import (
     ServiceReport,
     SnapshotId,
 )
-from agentbench.scoring.evidence import CommandResult, Ending
+from agentbench.scoring.evidence import Ending
 from agentbench.tasks.task import Task
 from agentbench.taxonomy import Fault
 
@@ -43,16 +43,10 @@ def open_sandbox(
     mounts: Sequence[ReadOnlyMount] = (),
     use: SandboxUse = ORDINARY_USE,
 ) -> Iterator[Sandbox]:
-    """A fresh sandbox with fresh services; saves the services' logs if one does not start.
-
-    Raises:
-        ServiceError: a service does not start.
-        SandboxError: the sandbox could not be created.
-    """
+    """A fresh sandbox with fresh services; saves the services' logs if one does not start."""
     use = replace(use, services=context.services, changes_network=network.changes)
 
     def opened(additional: Sequence[ReadOnlyMount]) -> AbstractContextManager[Sandbox]:
-        """Open the sandbox itself."""
         return context.provider.open(
             source,
             limits=limits or context.limits,
@@ -103,11 +97,7 @@ def open_agent_sandbox(
 
 @contextmanager
 def open_test_sandbox(context: PreparedContext) -> Iterator[Sandbox]:
-    """A fresh sandbox for one judged run of the tests; it is removed in the background.
-
-    Raises:
-        SandboxError: it could not be created.
-    """
+    """A fresh sandbox for one judged run of the tests; it is removed in the background."""
     # Only without a cache is the snapshot removed before the run ends.
     use = SandboxUse(brief=context.settings.use_cache)
     with ExitStack() as keep:
@@ -131,6 +121,7 @@ def agent_network(context: StageContext, sandbox: Sandbox) -> Iterator[None]:
         yield
         return
     assert isinstance(sandbox, LastingSandbox)  # a container's, or one with a proxy
+    # Not restored after an error: the sandbox is removed then.
     sandbox.set_network(own)
     yield
     sandbox.set_network(usual)
@@ -154,11 +145,7 @@ def watched_services(context: StageContext, sandbox: Sandbox) -> Iterator[list[S
 
 
 def require_services(context: StageContext, failures: Sequence[ServiceReport]) -> None:
-    """Check that no service has failed, before an agent works.
-
-    Raises:
-        ServiceError: a service has failed.
-    """
+    """Check that no service has failed, before an agent works."""
     if failures:
         what = "; ".join(service_warnings(failures))
         error = ServiceError(f"{context.task.environment.compose}: {what}")
@@ -190,9 +177,6 @@ def health_error(context: PreparedContext, sandbox: Sandbox) -> SandboxError | N
 
     Returns:
         The error that the environment does not become healthy, which is the task's fault.
-
-    Raises:
-        SandboxError: the sandbox is lost.
     """
     check = context.task.environment.healthcheck
     if check is None:
@@ -212,20 +196,22 @@ def health_error(context: PreparedContext, sandbox: Sandbox) -> SandboxError | N
         is_starting = time.monotonic() - started < check.start_period_s
         failures = 0 if is_starting else failures + 1
         if failures >= check.retries or result.ending is Ending.TIMED_OUT:
-            return _unhealthy(context.task.problem.step, result, failures)
+            how = (
+                f"failed {failures} times in a row, the last time with exit code {result.exit_code}"
+            )
+            if result.ending is Ending.TIMED_OUT:
+                how = f"did not end within {result.duration.total_seconds():.0f} s"
+            last = (result.stderr or result.stdout).strip().splitlines()[-1:]
+            excerpt = f": {last[0][:200]}" if last else ""
+            table = (
+                "[environment.healthcheck]"
+                if context.task.problem.step is None
+                else f"step {context.task.problem.step}: [steps.healthcheck]"
+            )
+            error = SandboxError(f"the environment is not healthy: {table} {how}{excerpt}")
+            return error.blamed_on(Fault.TASK)
         context.cancel.wait(check.start_interval_s if is_starting else check.interval_s)
     return None
-
-
-def _unhealthy(step: str | None, result: CommandResult, failures: int) -> SandboxError:
-    how = f"failed {failures} times in a row, the last time with exit code {result.exit_code}"
-    if result.ending is Ending.TIMED_OUT:
-        how = f"did not end within {result.duration.total_seconds():.0f} s"
-    last = (result.stderr or result.stdout).strip().splitlines()[-1:]
-    said = f": {last[0][:200]}" if last else ""
-    table = "[environment.healthcheck]" if step is None else f"step {step}: [steps.healthcheck]"
-    error = SandboxError(f"the environment is not healthy: {table} {how}{said}")
-    return error.blamed_on(Fault.TASK)
 
 
 def _save_reports(context: StageContext, sandbox: Sandbox) -> list[ServiceReport]:

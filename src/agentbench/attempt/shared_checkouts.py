@@ -35,11 +35,7 @@ class SharedCheckouts:
         self._name = hashlib.sha256(f"{shared_key} {url}".encode()).hexdigest()[:32]
 
     def similar_to(self, mirror: Mirror) -> SnapshotId | None:
-        """A checkout of a similar commit, if one is stored.
-
-        Raises:
-            SandboxError: the engine is lost.
-        """
+        """A checkout of a similar commit, if one is stored."""
         for commit, key in self._known().items():
             if changed_bytes(mirror, commit) <= _SIMILAR_BYTES:
                 found = self._cache.load(key)
@@ -86,8 +82,8 @@ def changed_bytes(mirror: Mirror, commit: str) -> float:
     return float(sum(size for file, size in after.items() if file not in before))
 
 
+# The sizes of a commit's files by mode, blob and path; empty if the commit is missing.
 def _files_of(mirror: Mirror, commit: str) -> Mapping[bytes, int]:
-    """The sizes of a commit's files by mode, blob and path; empty if the commit is missing."""
     listing = mirror.git("ls-tree", "-r", "-l", "-z", commit)
     if not listing.ok:
         return {}

@@ -97,7 +97,6 @@ class StepWalk:
         self.steps[-1] = self.steps[-1].model_copy(update=facts)
 
     def _begin(self, step: TaskStep) -> ExceptionFact | None:
-        """Write the step's files and run its set-up; returns why it cannot begin, or None."""
         context, sandbox = self._context, self._sandbox
         files = step_files(context.task.folder, step.name)
         # After the agent's first step, the agent may have left the cause in the container.
@@ -116,8 +115,8 @@ class StepWalk:
             return None
         return exception_fact(StageName.FINAL_TEST, error.blamed_on(fault))
 
+    # The evidence of the verifier, which runs here, or elsewhere while this one is frozen.
     def _judge(self, change: JudgedChange) -> Evidence:
-        """The evidence of the verifier, which runs here, or elsewhere while this one is frozen."""
         context, sandbox = self._context, self._sandbox
         verifier = context.task.answer_key.verifier
         assert verifier is not None  # a task with steps has a verifier
@@ -144,9 +143,6 @@ def walk_idle(context: PreparedContext, sandbox: Sandbox) -> Evidence:
     """The evidence of all steps without an agent: the rewards for doing nothing.
 
     A later step may need earlier work, so it is not the task's fault if it cannot begin.
-
-    Raises:
-        SandboxError: a sandbox is lost, or could not be created.
     """
     walk = StepWalk(context, sandbox)
     walk.run(None, judges_last=True)
@@ -162,11 +158,7 @@ def walk_idle(context: PreparedContext, sandbox: Sandbox) -> Evidence:
 def judge_last_step(
     context: PreparedContext, change: JudgedChange | None, work: AgentRunOutput
 ) -> tuple[StepEvidence, ...]:
-    """The steps of an agent's work; judges the last one if it was not judged before.
-
-    Raises:
-        SandboxError: the sandbox could not be created or is lost.
-    """
+    """The steps of an agent's work; judges the last one if it was not judged before."""
     *before, last = work.steps
     if last.setup is not None or last.verifier is not None:
         return work.steps
@@ -179,11 +171,7 @@ def judge_last_step(
 
 
 def context_in(context: PreparedContext, step: TaskStep) -> PreparedContext:
-    """The inputs of a step, with its files as a part of the state before the agent's work.
-
-    Raises:
-        InputError: a file cannot be read.
-    """
+    """The inputs of a step, with its files as a part of the state before the agent's work."""
     files = step_files(context.task.folder, step.name)
     before = context.prepared
     entries = {
@@ -204,7 +192,6 @@ def context_in(context: PreparedContext, step: TaskStep) -> PreparedContext:
 
 
 def _run_setup(context: PreparedContext, sandbox: Sandbox, fault: Fault) -> ExceptionFact | None:
-    """Run the set-up script of a step; returns why it failed, or None."""
     result = sandbox.run(
         Command(
             argv=("bash", f"{sandbox.workspace}/{SETUP_SCRIPT}"),

@@ -185,8 +185,8 @@ def _brings_an_image(task: Task) -> bool:
     return main_has_image(environment.compose)
 
 
+# Whether the project's files are on this machine; only attempts clone it.
 def _is_readable(task: Task, mirrors: Mirrors) -> bool:
-    """Whether the project's files are on this machine; only attempts clone it."""
     return task.source.url is None or mirrors.find_complete(task.source) is not None
 
 

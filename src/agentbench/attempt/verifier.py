@@ -17,7 +17,6 @@ from pathlib import PurePosixPath
 from agentbench.attempt.agent_work.artifacts import write_artifacts
 from agentbench.attempt.context import AgentRunOutput, PreparedContext
 from agentbench.attempt.judged_tests import judged_timeout, write_files
-from agentbench.attempt.preparation_cache import PreparedTask
 from agentbench.attempt.sandboxes import (
     await_health,
     open_sandbox,
@@ -39,10 +38,10 @@ from agentbench.sandbox.interface import (
     Sandbox,
     SnapshotId,
 )
-from agentbench.scoring.evidence import CommandResult, Evidence, RewardFacts
+from agentbench.scoring.evidence import Evidence, RewardFacts
 from agentbench.tasks.scripts import Verifier, script_files
 from agentbench.tasks.task import Task
-from agentbench.tasks.users import AGENT_USER, ROOT_USER, UserName
+from agentbench.tasks.users import AGENT_USER, ROOT_USER
 from agentbench.taxonomy import Fault, StageName
 
 BASELINE = "baseline"
@@ -89,37 +88,30 @@ NO_VERIFIER_OUTPUT = VerifierOutput(
 def read_verifier_output(chunks: Iterable[bytes]) -> VerifierOutput:
     """Read the rewards and the reports from the tar of the verifier's folder."""
     files: dict[str, bytes] = {}
+    # The folder is an untrusted stream: the agent's code may have written it, with links and names
+    # of any size.
     faults: dict[str, str] = {}
+    known = {_REWARD_JSON, _REWARD_TEXT, *_REPORTS}
     try:
         with open_tar_stream(limited(chunks, _STREAM_BYTES)) as archive:
             for number, member in enumerate(archive):
                 if number == _MEMBERS:
                     break
-                _take(archive, member, files, faults)
+                path = member_path(member)
+                if path is None or len(path.parts) != 1 or path.name not in known:
+                    continue
+                most = _REPORT_BYTES if path.name in _REPORTS else _REWARD_BYTES
+                if not member.isreg():
+                    faults[path.name] = f"{path.name} is not a regular file"
+                elif member.size > most:
+                    faults[path.name] = f"{path.name} has {member.size} bytes, more than {most}"
+                else:
+                    source = archive.extractfile(member)
+                    files[path.name] = source.read() if source is not None else b""
     except tarfile.TarError as error:
         faults[""] = f"the verifier's files cannot be read: {str(error)[:100]}"
     reports = {name: files[name] for name in sorted(_REPORTS & files.keys())}
     return VerifierOutput(facts=_facts(files, faults), reports=reports)
-
-
-def _take(
-    archive: tarfile.TarFile,
-    member: tarfile.TarInfo,
-    files: dict[str, bytes],
-    faults: dict[str, str],
-) -> None:
-    path = member_path(member)
-    known = {_REWARD_JSON, _REWARD_TEXT, *_REPORTS}
-    if path is None or len(path.parts) != 1 or path.name not in known:
-        return
-    most = _REPORT_BYTES if path.name in _REPORTS else _REWARD_BYTES
-    if not member.isreg():
-        faults[path.name] = f"{path.name} is not a regular file"
-    elif member.size > most:
-        faults[path.name] = f"{path.name} has {member.size} bytes, more than {most}"
-    else:
-        source = archive.extractfile(member)
-        files[path.name] = source.read() if source is not None else b""
 
 
 def _facts(files: Mapping[str, bytes], faults: Mapping[str, str]) -> RewardFacts:
@@ -209,14 +201,31 @@ def run_verifier(
         if place is None:
             if verifier.is_shared:
                 await_health(context, sandbox)
-            _write(context, sandbox, change, verifier)
+            if change is not None:
+                taken = {p: file for p, file in change.files.items() if verifier.is_taken(p)}
+                emptied = [path for path in change.emptied if verifier.is_taken(path)]
+                try:
+                    write_files(sandbox, taken, emptied=emptied, edited_at=context.edited_at)
+                except DoesNotFitError as error:
+                    raise error.blamed_on(Fault.AGENT) from error
             if work is not None:
                 write_artifacts(work.artifacts, sandbox)
         else:
             empty_script_folders(task, place)
             if isinstance(place, LastingSandbox):
                 place.set_network(verifier.network)
-        command = _run_script(context, verifier, sandbox)
+        files = {path: f for each in task.script_folders for path, f in script_files(each).items()}
+        sandbox.write_tree(_TESTS_FOLDER, tar_of_files(files))
+        command = sandbox.run(
+            Command(
+                argv=("sh", "-c", verifier.command),
+                timeout=judged_timeout(context),
+                env={**task.environment.env, **verifier.env},
+                sink=context.sink,
+                user=verifier.user or task.environment.user,
+                cwd=None if verifier.workdir is None else PurePosixPath(verifier.workdir),
+            )
+        )
         with ExitStack() as stack:
             if ends_sandbox:
                 sandbox.kill()
@@ -236,26 +245,8 @@ def run_verifier(
     )
 
 
-def _run_script(context: PreparedContext, verifier: Verifier, sandbox: Sandbox) -> CommandResult:
-    """Write the script's files to the sandbox, and run it."""
-    task = context.task
-    files = {path: f for each in task.script_folders for path, f in script_files(each).items()}
-    sandbox.write_tree(_TESTS_FOLDER, tar_of_files(files))
-    return sandbox.run(
-        Command(
-            argv=("sh", "-c", verifier.command),
-            timeout=judged_timeout(context),
-            env={**task.environment.env, **verifier.env},
-            sink=context.sink,
-            user=verifier.user or task.environment.user,
-            cwd=None if verifier.workdir is None else PurePosixPath(verifier.workdir),
-        )
-    )
-
-
 @contextmanager
 def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
-    """The state before the agent, or the verifier's own image, with the same workspace."""
     prepared = context.prepared
     limits = replace(
         context.limits,
@@ -263,7 +254,18 @@ def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
         cpus=verifier.cpus or context.limits.cpus,
         memory_mib=verifier.memory_mib or context.limits.memory_mib,
     )
-    context = replace(context, task=_verifiers_task(context.task, verifier, limits.user))
+    update: dict[str, object] = {
+        "env": {**context.task.environment.env, **verifier.env},
+        "user": limits.user,
+    }
+    if verifier.has_image:
+        own_files = {"dockerfile": verifier.dockerfile, "compose": verifier.compose}
+        update |= {
+            key: context.task.folder / file if file else None for key, file in own_files.items()
+        }
+        update["image"] = verifier.image
+    environment = context.task.environment.model_copy(update=update)
+    context = replace(context, task=context.task.model_copy(update={"environment": environment}))
     source: ImageId | SnapshotId = prepared.snapshot
     if verifier.has_image:
         source = resolve_image(context.task, context.provider)
@@ -271,30 +273,24 @@ def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
     network = NetworkPlan(first=verifier.network)
     with open_sandbox(context, source, limits=limits, network=network, use=context.use) as sandbox:
         if verifier.has_image:
-            write_files(sandbox, _base_files(prepared, verifier))
+            write_files(
+                sandbox,
+                {
+                    path: FileContent(
+                        content=prepared.content(path) or b"", executable=entry.executable
+                    )
+                    for path, entry in prepared.base.items()
+                    if entry.kind is EntryKind.FILE and verifier.is_taken(path)
+                },
+            )
         else:
             files = context.task.step_files().items()
             write_files(sandbox, {path: f for path, f in files if verifier.is_taken(path)})
         yield sandbox
 
 
-def _verifiers_task(task: Task, verifier: Verifier, user: UserName) -> Task:
-    """The task with the image, the services and the variables of its verifier."""
-    update: dict[str, object] = {"env": {**task.environment.env, **verifier.env}, "user": user}
-    if verifier.has_image:
-        files = {"dockerfile": verifier.dockerfile, "compose": verifier.compose}
-        update |= {key: task.folder / file if file else None for key, file in files.items()}
-        update["image"] = verifier.image
-    environment = task.environment.model_copy(update=update)
-    return task.model_copy(update={"environment": environment})
-
-
 def empty_script_folders(task: Task, place: Sandbox) -> None:
-    """Empty the script's folders in the agent's sandbox; with steps, the agent's logs, too.
-
-    Raises:
-        SandboxError: it is lost, or the agent's files there cannot be removed.
-    """
+    """Empty the script's folders in the agent's sandbox; with steps, the agent's logs, too."""
     owner = AGENT_USER if task.agent_sandbox_user == AGENT_USER else ROOT_USER
     folders = [_TESTS_FOLDER, _VERIFIER_LOGS, *([_AGENT_LOGS] if task.steps else [])]
     argv = ("sh", "-c", _EMPTY, "sh", *map(str, folders))
@@ -305,33 +301,8 @@ def empty_script_folders(task: Task, place: Sandbox) -> None:
         )
 
 
-def _base_files(
-    prepared: PreparedTask, verifier: Verifier
-) -> dict[PurePosixPath, FileContent | None]:
-    """The files of the base that the verifier takes."""
-    return {
-        path: FileContent(content=prepared.content(path) or b"", executable=entry.executable)
-        for path, entry in prepared.base.items()
-        if entry.kind is EntryKind.FILE and verifier.is_taken(path)
-    }
-
-
-def _write(
-    context: PreparedContext, sandbox: Sandbox, change: JudgedChange | None, verifier: Verifier
-) -> None:
-    """Write the parts of the agent's change that the verifier takes."""
-    if change is None:
-        return
-    files = {path: file for path, file in change.files.items() if verifier.is_taken(path)}
-    emptied = [path for path in change.emptied if verifier.is_taken(path)]
-    try:
-        write_files(sandbox, files, emptied=emptied, edited_at=context.edited_at)
-    except DoesNotFitError as error:
-        raise error.blamed_on(Fault.AGENT) from error
-
-
+# The content of /logs/verifier; empty if the script removed that folder.
 def _verifier_output(context: PreparedContext, sandbox: Sandbox) -> VerifierOutput:
-    """The content of /logs/verifier; empty if the script removed that folder."""
     try:
         with sandbox.read_tree(_VERIFIER_LOGS) as chunks:
             return read_verifier_output(chunks)

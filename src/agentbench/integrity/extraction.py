@@ -141,16 +141,17 @@ class _Reader:
         target = self._seen.get(PurePosixPath(member.linkname))
         if member.islnk() and (target is None or target.kind is not trees.EntryKind.FILE):
             return "a hard link to nowhere"
+        # A symlink could lead out of the workspace.
         if not (member.isdir() or member.islnk() or member.isreg()):
             return "a symlink" if member.issym() else "neither a regular file nor a folder"
         if member.isreg() and member.size > self._limits.file_bytes:
             return f"{member.size} bytes, more than {self._limits.file_bytes}"
         return None
 
+    # Whether a refused member is unchanged from the base.
     def _as_in_base(
         self, archive: tarfile.TarFile, path: PurePosixPath, member: tarfile.TarInfo
     ) -> bool:
-        """Whether a refused member is unchanged from the base."""
         base = self._base.get(path)
         if base is None or (member.isreg() and member.size != base.size):
             return False
@@ -190,8 +191,8 @@ class _Reader:
         else:
             self._note(path, entry, content)
 
+    # Record the state of a path; for a repeated path the last one counts.
     def _note(self, path: PurePosixPath, entry: trees.TreeEntry, content: bytes | None) -> None:
-        """Record the state of a path; for a repeated path the last one counts."""
         self._seen[path] = entry
         self._forget(path)
         if entry == self._base.get(path):

@@ -37,7 +37,6 @@ class JudgedChange:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing of the base is different."""
         return not self.files and not self.emptied
 
 
@@ -52,6 +51,7 @@ def protect(
         base: The files at the base commit.
         base_content: Reads one of them.
     """
+    # A conftest.py or a pytest.ini could make every test pass.
     steering = rules.runner.protection(base) if rules.runner else PythonScriptFiles(base)
     files: dict[PurePosixPath, FileContent | None] = {}
     dropped: list[DroppedPath] = []
@@ -97,8 +97,8 @@ def _why_dropped(
     return steering.why(path)
 
 
+# Whether a path matches a pattern of `protected`, where `*` and `**` cross folders.
 def _matches(path: PurePosixPath, pattern: str) -> bool:
-    """Whether a path matches a pattern of `protected`, where `*` and `**` cross folders."""
     name = path.as_posix()
     if pattern.startswith("**/") and _matches(path, pattern[3:]):
         return True

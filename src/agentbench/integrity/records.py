@@ -128,7 +128,6 @@ class ControlledTest(Schema):
 
     @property
     def as_expected(self) -> bool:
-        """Whether it had the expected outcome."""
         if self.must == "pass":
             return self.outcome is CaseOutcome.PASSED
         return self.outcome in _FAILS
@@ -249,6 +248,7 @@ class Controls(Schema):
 
 def control_findings(controls: Controls) -> tuple[Finding, ...]:
     """The findings of control runs, which are all critical."""
+    # Code that gave a wrong value has failed, and needs no quarantine (decision 8).
     is_decided = controls.skipped is not None  # there was no final test that could be deceived
     sealed = controls.sealed.mismatches if controls.sealed and not is_decided else ()
     found = (finding for run in controls.runs for finding in _findings(run))

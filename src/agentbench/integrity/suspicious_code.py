@@ -80,6 +80,7 @@ def suspicious_code(path: str, before: bytes | None, after: bytes) -> tuple[Find
     is_script = after[:2] == b"#!" and b"python" in after[:80].partition(b"\n")[0]
     if suffix not in {".py", ".pyw", ".pyx"} and (suffix or not is_script):
         return ()
+    # What the base has already is not the agent's doing.
     known = Counter((sighting.what, sighting.text) for sighting in _sightings(before or b""))
     findings: list[Finding] = []
     for sighting in _sightings(after):
@@ -147,8 +148,8 @@ def _in_tree(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 pass
 
 
+# The names that imports bind anywhere, and their full names.
 def _aliases(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
-    """The names that imports bind anywhere, and their full names."""
     for node in nodes:
         if isinstance(node, ast.Import):
             for name in node.names:
@@ -192,8 +193,8 @@ def _always_equal(node: ast.FunctionDef | ast.Assign) -> Iterator[tuple[int, str
             pass
 
 
+# The constant that a function always returns; else `None`.
 def _only_returned(function: ast.FunctionDef) -> object:
-    """The constant that a function always returns; else `None`."""
     returns = [node for node in ast.walk(function) if isinstance(node, ast.Return)]
     values = [node.value for node in returns]
     constants = {node.value for node in values if isinstance(node, ast.Constant)}

@@ -83,18 +83,17 @@ def separate_caches(
             for path, cache in found.items()
             if path not in owned and (cache.name == _PYCACHE or cache not in folders)
         }
+    # Neither written to the final test's sandbox nor counted: no agent means to change them.
     work = {path: file for path, file in files.items() if path not in found}
     return SeparatedChange(files=work, caches=tuple(_listed(files, found)))
 
 
+# Whether Python or pytest may have created byte-code from the source next to it. Python compares
+# byte-code with its source by size and time, or by a hash (pytest's). Unchecked byte-code, which no
+# tool writes by default, counts as the agent's.
 def _matches_source(
     path: PurePosixPath, code: FileContent, files: PatchedFiles, base: WorkspaceTree
 ) -> bool:
-    """Whether Python or pytest may have created byte-code from the source next to it.
-
-    Python compares byte-code with its source by size and time, or by a hash (pytest's). Unchecked
-    byte-code, which no tool writes by default, counts as the agent's.
-    """
     named = _BYTE_CODE.fullmatch(path.name)
     assert named is not None
     source = path.parent.parent / f"{named['source']}.py"
@@ -109,10 +108,10 @@ def _matches_source(
     return header[4:8] == bytes(4) and header[12:16] == (size & 0xFFFFFFFF).to_bytes(4, "little")
 
 
+# The caches by path; beyond a limit, they are added up.
 def _listed(
     files: PatchedFiles, found: Mapping[PurePosixPath, PurePosixPath]
 ) -> Iterator[ToolCache]:
-    """The caches by path; beyond a limit, they are added up."""
     amounts: dict[str, tuple[int, int]] = {}
     for path, cache in sorted(found.items()):
         name = cache.as_posix()

@@ -50,9 +50,6 @@ def change_visible(
         texts: All files of hidden tests. The value may also be in data of the tests, or in a
             helper.
         rng: The source of chance.
-
-    Raises:
-        InputError: this interpreter cannot compile the file.
     """
     if visible.is_unknown:
         return None
@@ -63,6 +60,7 @@ def change_visible(
         value = _known(nodes[0])
     if value is None or not any(map(str.isalnum, str(value))):
         return None  # `""` and `","` are in everything
+    # An honest fix may give another accepted value, and would pass where it has to fail.
     if _has_alternatives(source, visible, nodes):
         return None
     new = _other(value, rng, is_searched=_is_searched(source, nodes))
@@ -85,11 +83,9 @@ def change_visible(
     return VisibleChange(files=files, change=change)
 
 
+# The constants that may be the value: in the function, or else in the file. If only the line is
+# known, those that are compared there.
 def _constants_to_change(source: SourceText, visible: VisibleValue) -> list[ast.Constant]:
-    """The constants that may be the value: in the function, or else in the file.
-
-    If only the line is known, those that are compared there.
-    """
     value, statements = visible.value, [n for n in ast.walk(source.tree) if isinstance(n, ast.stmt)]
     at_line = [node for node in statements if node.lineno == visible.line]
     around = [
@@ -113,13 +109,11 @@ def _constants_to_change(source: SourceText, visible: VisibleValue) -> list[ast.
     return []
 
 
+# Whether a statement accepts several values, as in `f() in ("no", "none")`. Right code may give
+# another one of them than the reference solution.
 def _has_alternatives(
     source: SourceText, visible: VisibleValue, nodes: Sequence[ast.Constant]
 ) -> bool:
-    """Whether a statement accepts several values, as in `f() in ("no", "none")`.
-
-    Right code may give another one of them than the reference solution.
-    """
     changed = set(map(id, nodes))
     for statement in (node for node in ast.walk(source.tree) if isinstance(node, ast.stmt)):
         children = ast.iter_child_nodes(statement)
@@ -138,8 +132,8 @@ def _has_alternatives(
     return False
 
 
+# The texts and numbers in a tree, except for the parts of f-strings.
 def _constants(root: ast.AST) -> Iterator[ast.Constant]:
-    """The texts and numbers in a tree, except for the parts of f-strings."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -150,8 +144,8 @@ def _constants(root: ast.AST) -> Iterator[ast.Constant]:
             waiting += ast.iter_child_nodes(node)
 
 
+# Those that are neither arguments of calls, nor bounds, nor keys of what is read.
 def _compared(root: ast.AST) -> Iterator[ast.Constant]:
-    """Those that are neither arguments of calls, nor bounds, nor keys of what is read."""
     inputs: list[ast.AST] = []
     for node in ast.walk(root):
         match node:
@@ -177,8 +171,8 @@ def _known(node: ast.Constant) -> str | float | None:
     return value if isinstance(value, str | int | float) else None
 
 
+# Whether one of them is searched in a larger value, as in `"61" in f()`.
 def _is_searched(source: SourceText, nodes: Sequence[ast.Constant]) -> bool:
-    """Whether one of them is searched in a larger value, as in `"61" in f()`."""
     for node in ast.walk(source.tree):
         match node:
             case ast.Compare(left=part, ops=[ast.In()]):
@@ -192,12 +186,10 @@ def _is_searched(source: SourceText, nodes: Sequence[ast.Constant]) -> bool:
     return False
 
 
+# A number far away, or a text with another last digit, or another character if it has none. A date
+# stays a date, so that right code does not refuse it. What is searched becomes what is in no likely
+# text: right code may give more than the reference solution.
 def _other(value: str | float, rng: Random, *, is_searched: bool) -> str | float:
-    """A number far away, or a text with another last digit, or another character if it has none.
-
-    A date stays a date, so that right code does not refuse it. What is searched becomes what is in
-    no likely text: right code may give more than the reference solution.
-    """
     if not is_searched and isinstance(value, str) and (digits := [*re.finditer(r"\d", value)]):
         at = digits[-1].start()
         return value[:at] + rng.choice("123456789".replace(value[at], "")) + value[at + 1 :]
@@ -207,8 +199,8 @@ def _other(value: str | float, rng: Random, *, is_searched: bool) -> str | float
     return new
 
 
+# Finds a value in a text, but not as a part of a number or a word.
 def _pattern(value: str | float) -> re.Pattern[str]:
-    """Finds a value in a text, but not as a part of a number or a word."""
     text = str(value)
     before = r"(?<![\w.])" if text[:1].isalnum() else ""
     return re.compile(before + re.escape(text) + (r"(?!\w|\.\d)" if text[-1:].isalnum() else ""))
@@ -218,8 +210,8 @@ def _replaced(text: str, value: str | float, new: str | float) -> str:
     return _pattern(value).sub(lambda _: str(new), text)
 
 
+# A file of tests with another value; a Python file only if it stays one.
 def _replaced_in(file: str, text: str, value: str | float, new: str | float) -> str:
-    """A file of tests with another value; a Python file only if it stays one."""
     replaced = _replaced(text, value, new)
     if file.endswith(".py"):
         try:
@@ -229,10 +221,10 @@ def _replaced_in(file: str, text: str, value: str | float, new: str | float) -> 
     return replaced
 
 
+# An edit that keeps the form of a constant, since all of them get one form, and its lines.
 def _edit(
     source: SourceText, node: ast.Constant, value: str | float, new: str | float
 ) -> SourceEdit:
-    """An edit that keeps the form of a constant, since all of them get one form, and its lines."""
     known, text = _known(node), source.segment(node)
     if not isinstance(known, str):
         return SourceEdit(span=source.span(node), text=repr(new))

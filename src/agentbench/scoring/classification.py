@@ -15,7 +15,6 @@ from agentbench.scoring.evidence import (
     ExceptionFact,
     PytestOutcome,
     ReportFacts,
-    RewardFacts,
 )
 from agentbench.taxonomy import FailureReason, Fault, StageName
 
@@ -153,8 +152,8 @@ def error_line(command: CommandResult) -> str:
     return f" ({stated})" if stated else last_line(command)
 
 
+# The report's outcome, unless the rest of the report contradicts it.
 def _checked_outcome(command: CommandResult, report: ReportFacts) -> PytestOutcome:
-    """The report's outcome, unless the rest of the report contradicts it."""
     claimed = report.outcome
     if report.collection_errors and claimed not in _CUT_SHORT:
         return PytestOutcome.COLLECTION_ERROR
@@ -204,7 +203,11 @@ def classify(stage: StageName, evidence: Evidence) -> Failure | None:
     if command is None:
         return None
     if evidence.rewards is not None and evidence.ran_to_end:
-        return _from_rewards(stage, evidence.rewards)
+        # Only the reward counts, not the exit code of the script that wrote it.
+        if stage is not StageName.FINAL_TEST or not evidence.rewards.fault:
+            return None
+        reason = FailureReason.INTERNAL_ERROR
+        return Failure(stage=stage, reason=reason, fault=Fault.AGENT, detail=evidence.rewards.fault)
     if stage is StageName.FINAL_TEST and evidence.report is not None and evidence.ran_to_end:
         failure = report_failure(command, evidence.report)
         if failure is None or command.ending is not Ending.OUT_OF_MEMORY:
@@ -254,8 +257,8 @@ def _from_agent(stage: StageName, ending: AgentEnding, evidence: Evidence) -> Fa
     return Failure(stage=stage, reason=reason, fault=evidence.agent_fault or default, detail=detail)
 
 
+# Whether the end of the agent's command outweighs the ending that the agent reports.
 def _outweighs(command: CommandResult, ending: AgentEnding, evidence: Evidence) -> bool:
-    """Whether the end of the agent's command outweighs the ending that the agent reports."""
     if command.ending is Ending.TIMED_OUT:
         return ending in _OUTWEIGHED_BY_DEADLINE
     out_of_memory = command.ending is Ending.OUT_OF_MEMORY and not evidence.ran_to_end
@@ -268,14 +271,6 @@ def _agent_reason(ending: AgentEnding, command: CommandResult | None) -> Failure
     if ending is AgentEnding.TOOL_ERROR and command and _exit_code(command) in _MAPPED_TIMEOUTS:
         return FailureReason.TIMEOUT  # GNU timeout inside the agent, or a kill
     return _AGENT_ENDINGS[ending]
-
-
-def _from_rewards(stage: StageName, facts: RewardFacts) -> Failure | None:
-    """Only the reward counts, not the exit code of the script that wrote it."""
-    if stage is not StageName.FINAL_TEST or not facts.fault:
-        return None
-    reason = FailureReason.INTERNAL_ERROR
-    return Failure(stage=stage, reason=reason, fault=Fault.AGENT, detail=facts.fault)
 
 
 def _from_command(stage: StageName, command: CommandResult, evidence: Evidence) -> Failure | None:
@@ -304,13 +299,11 @@ def _from_command(stage: StageName, command: CommandResult, evidence: Evidence) 
     return Failure(stage=stage, reason=reason, fault=_fault(stage, reason, command), detail=detail)
 
 
+# A command of `[tests] before` failed, so that no test ran. A task needs a failing baseline, but
+# its tests have to run in it.
 def _from_before_tests(
     stage: StageName, command: CommandResult
 ) -> tuple[FailureReason | None, str]:
-    """A command of `[tests] before` failed, so that no test ran.
-
-    A task needs a failing baseline, but its tests have to run in it.
-    """
     is_final = stage is StageName.FINAL_TEST
     reason = FailureReason.TESTS_FAILED if is_final else FailureReason.SETUP_FAILED
     detail = f"the command before the tests exited {command.exit_code}: "
@@ -324,6 +317,7 @@ def _from_exit(stage: StageName, command: CommandResult) -> tuple[FailureReason 
         return FailureReason.INTERNAL_ERROR, "the test run exited 0 but left no report"
     if reason is FailureReason.BASELINE_NOT_FAILING:
         return reason, "the tests pass before any fix"
+    # A 137 from neither our deadline nor the kernel's OOM killer has an unknown cause (decision 2).
     if code == 137:
         return reason, "killed by SIGKILL, cause unknown"
     return reason, f"exit code {code}: {_shortened_command(command)}{last_line(command)}"
@@ -339,15 +333,15 @@ def _from_lack_of_memory(
     return FailureReason.SANDBOX_ERROR, detail
 
 
+# The exit code that a shell would show; 128 if the signal is unknown.
 def _exit_code(command: CommandResult) -> int:
-    """The exit code that a shell would show; 128 if the signal is unknown."""
     if command.ending is Ending.KILLED:
         return 128 + command.signal if command.signal else command.exit_code or 128
     return 1 if command.exit_code is None else command.exit_code
 
 
+# The party to blame for a command's end; not the infrastructure if an agent could cause it.
 def _fault(stage: StageName, reason: FailureReason, command: CommandResult) -> Fault:
-    """The party to blame for a command's end; not the infrastructure if an agent could cause it."""
     if command.ending is Ending.LOST:
         return Fault.INFRASTRUCTURE
     if stage in _AGENTS_OWN:

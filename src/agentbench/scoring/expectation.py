@@ -62,7 +62,6 @@ def with_node_ids(expected: ExpectedTests, *evidence: Evidence) -> ExpectedTests
     }
 
     def located(listed: Iterable[NodeId]) -> tuple[NodeId, ...]:
-        """The node ids of a list."""
         ids = (node_id for name in listed for node_id in found.get(name) or (name,))
         return tuple(dict.fromkeys(ids))
 
@@ -115,13 +114,14 @@ def shortfall_of(
         return _NO_REPORT
     if (distrust := distrust_of(report, final.command)) is not None:
         return distrust
+    # No exit code decides: plugins and hooks of a project may set it.
     if final.exception is not None or not final.ran_to_end:
         return _CUT_SHORT
     if expected.fail_to_pass:
         return _in_words(unmet_tests(expectation, final))
-    return whole_run_shortfall(report) or _in_words(
-        unmet_tests(Expectation(_failing(baseline), expectation.pass_to_pass), final)
-    )
+    failing = tuple(n for n, was in outcomes_of(baseline).items() if was in FAILING_OUTCOMES)
+    unmet = unmet_tests(Expectation(failing, expectation.pass_to_pass), final)
+    return whole_run_shortfall(report) or _in_words(unmet)
 
 
 def shared_shortfall(
@@ -142,10 +142,6 @@ def shared_shortfall(
         for one in unmet
     ]
     return _in_words(unmet) if expected.fail_to_pass and unmet and all(shared) else None
-
-
-def _failing(baseline: Evidence) -> tuple[NodeId, ...]:
-    return tuple(n for n, was in outcomes_of(baseline).items() if was in FAILING_OUTCOMES)
 
 
 def whole_run_shortfall(report: ReportFacts) -> str | None:

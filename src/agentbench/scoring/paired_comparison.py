@@ -135,7 +135,6 @@ class Difference:
 
     @property
     def is_significant(self) -> bool:
-        """Whether the p value is below the level."""
         return self.p_value < self.alpha
 
 
@@ -157,6 +156,9 @@ def paired_difference(pairs: TaskPairs, *, alpha: float = ALPHA) -> Difference:
     sizes = _sizes(pairs)
     tested = swap_test(sizes)
     mean = float(sum(size * count for size, count in sizes.items()) / sizes.total())
+    import numpy as np
+
+    kinds = np.array([float(size) for size in sizes])
     return Difference(
         tasks=sizes.total(),
         difference=mean,
@@ -165,7 +167,9 @@ def paired_difference(pairs: TaskPairs, *, alpha: float = ALPHA) -> Difference:
         alpha=alpha,
         test=_test_name(pairs, is_exact=tested.is_exact),
         detectable=detectable_difference(
-            _differences(sizes), has_single_attempts=_has_single_attempts(pairs), alpha=alpha
+            np.repeat(kinds, list(sizes.values())),
+            has_single_attempts=_has_single_attempts(pairs),
+            alpha=alpha,
         ),
     )
 
@@ -179,8 +183,8 @@ def significance(pairs: TaskPairs) -> Significance:
     return Significance(tested.p_value, _test_name(pairs, is_exact=tested.is_exact))
 
 
+# How many tasks have each difference; sorted, so that equal runs give equal float sums.
 def _sizes(pairs: TaskPairs) -> Counter[Fraction]:
-    """How many tasks have each difference; sorted, so that equal runs give equal float sums."""
     sizes: Counter[Fraction] = Counter()
     for pair, tasks in pairs.items():
         sizes[pair.difference] += tasks
@@ -197,22 +201,12 @@ def _test_name(pairs: TaskPairs, *, is_exact: bool) -> str:
     return "permutation test" if is_exact else "permutation test, normal approximation"
 
 
-def _differences(sizes: Mapping[Fraction, int]) -> "NDArray[np.float64]":
-    import numpy as np
-
-    kinds = np.array([float(size) for size in sizes])
-    return np.repeat(kinds, list(sizes.values()))
-
-
+# The interval of the mean difference. The mean is the product of how much tasks differ (`amount`)
+# and which run that favours (`favour`). A bound on the estimate's side of zero combines the
+# relative uncertainties of both factors, by the method of variance estimates recovery (Zou and
+# Donner 2008) on a logarithmic scale. A bound beyond zero takes the largest possible amount. So
+# only `favour` decides on which side of zero a bound is.
 def _interval(sizes: Counter[Fraction], mean: float, favour: Interval, alpha: float) -> Interval:
-    """The interval of the mean difference.
-
-    The mean is the product of how much tasks differ (`amount`) and which run that favours
-    (`favour`). A bound on the estimate's side of zero combines the relative uncertainties of both
-    factors, by the method of variance estimates recovery (Zou and Donner 2008) on a logarithmic
-    scale. A bound beyond zero takes the largest possible amount. So only `favour` decides on which
-    side of zero a bound is.
-    """
     amount = float(sum(abs(size) * count for size, count in sizes.items()) / sizes.total())
     amounts = wilson_bounds(amount, _effective_tasks(sizes, amount), confidence=1 - alpha)
     if mean < 0:
@@ -234,12 +228,10 @@ def _ends(mean: float, amount: float, amounts: Interval, favour: Interval) -> In
     return Interval(max(-1.0, low), min(1.0, high))
 
 
+# The number of all-or-nothing tasks that would leave `amount` equally uncertain. With one attempt
+# per task that is the number of tasks. Partial differences scatter less. One task with the largest
+# scatter is added, so that equal differences do not count as certain.
 def _effective_tasks(sizes: Counter[Fraction], amount: float) -> float:
-    """The number of all-or-nothing tasks that would leave `amount` equally uncertain.
-
-    With one attempt per task that is the number of tasks. Partial differences scatter less. One
-    task with the largest scatter is added, so that equal differences do not count as certain.
-    """
     tasks = sizes.total()
     largest = amount * (1 - amount)
     if largest <= 0:
@@ -273,18 +265,14 @@ def compact_letters(size: int, separated: Iterable[tuple[int, int]]) -> tuple[st
         split: list[frozenset[int]] = []
         for group in groups:
             split += [group - {one}, group - {other}] if {one, other} <= group else [group]
-        groups = _without_subsets(split)
+        # Subsets of other groups are dropped, and equal groups are kept once.
+        distinct = list(dict.fromkeys(split))
+        groups = [group for group in distinct if not any(group < other for other in distinct)]
     named = list(zip(sorted(map(sorted, groups)), _letter_names(), strict=False))
     apart = "" if len(groups) <= len(ascii_lowercase) else " "
     return tuple(
         apart.join(name for group, name in named if number in group) for number in range(size)
     )
-
-
-def _without_subsets(groups: Sequence[frozenset[int]]) -> list[frozenset[int]]:
-    """The groups that are subsets of no other group; equal ones once."""
-    distinct = list(dict.fromkeys(groups))
-    return [group for group in distinct if not any(group < other for other in distinct)]
 
 
 def _letter_names() -> Iterator[str]:

@@ -44,11 +44,7 @@ class Interval(NamedTuple):
 
 
 def wilson_interval(successes: int, total: int, *, confidence: float = 0.95) -> Interval:
-    """The Wilson score interval of a rate (Wilson 1927), which is valid near 0 and 1, too.
-
-    Raises:
-        ValueError: not 0 <= successes <= total, or confidence not strictly between 0 and 1.
-    """
+    """The Wilson score interval of a rate (Wilson 1927), which is valid near 0 and 1, too."""
     if not 0 <= successes <= total:
         raise ValueError(f"expected 0 <= successes <= total, found {successes} of {total}")
     return wilson_bounds(successes / total if total else 0.0, total, confidence=confidence)
@@ -80,7 +76,6 @@ class TaskScore(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The resolved share, 0 to 1."""
         return self.resolved / self.attempts
 
 
@@ -135,11 +130,7 @@ def pass_rates(scores: Scores) -> tuple[PassRates, ...]:
 
 
 def pass_rates_at(scores: Scores, k: int) -> PassRates:
-    """Both rates for one k.
-
-    Raises:
-        ValueError: k is not from 1 to the smallest number of attempts at a task.
-    """
+    """Both rates for one k."""
     least = min((score.attempts for score in scores), default=0)
     if not 1 <= k <= least:
         raise ValueError(f"expected k from 1 to {least}, the fewest attempts at a task; found {k}")
@@ -152,8 +143,8 @@ def pass_rates_at(scores: Scores, k: int) -> PassRates:
     return PassRates(k, sum(any_of_k) / tasks, sum(all_of_k) / tasks)
 
 
+# C(marked, k) / C(attempts, k), without large intermediate numbers.
 def _share_of_draws(marked: int, attempts: int, k: int) -> float:
-    """C(marked, k) / C(attempts, k), without large intermediate numbers."""
     share = 1.0
     for drawn in range(k):
         if drawn >= marked or share == 0:
@@ -180,7 +171,20 @@ def swap_test(differences: Mapping[Fraction, int]) -> SwapTest:
         return SwapTest(p_value=1.0, is_exact=True, inverted=lambda _alpha: Interval(-1.0, 1.0))
     if len({abs(size) for size in moved}) == 1:
         return _of_equal_sizes(moved)
-    return _of_sums(_Sums.of(moved), tasks=sum(moved.values()))
+    sums = _Sums.of(moved)
+    tasks = sum(moved.values())
+    is_exact = tasks <= _MANY
+    sides = sums, sums.turned()
+    upper, lower = (each.exact_tail() if is_exact else each.normal_tail() for each in sides)
+    # No swap gives a smaller one than all tasks favouring one run; rounding might.
+    p_value = min(1.0, max(2 * min(upper(0.0), lower(0.0)), 2.0 * 0.5**tasks))
+
+    def inverted(alpha: float) -> Interval:
+        low = sums.mean_at(_lower_end(upper, alpha))
+        high = -sums.mean_at(_lower_end(lower, alpha))
+        return _consistent_with_test(low, high, is_rejected=p_value < alpha)
+
+    return SwapTest(p_value=p_value, is_exact=is_exact, inverted=inverted)
 
 
 def _of_equal_sizes(moved: Mapping[Fraction, int]) -> SwapTest:
@@ -190,30 +194,14 @@ def _of_equal_sizes(moved: Mapping[Fraction, int]) -> SwapTest:
     tested = binomtest(gained, sum(moved.values()))
 
     def inverted(alpha: float) -> Interval:
-        """The interval at a level."""
         low, high = tested.proportion_ci(1 - alpha, method="exact")
         return _consistent_with_test(2 * low - 1, 2 * high - 1, is_rejected=tested.pvalue < alpha)
 
     return SwapTest(p_value=min(1.0, float(tested.pvalue)), is_exact=True, inverted=inverted)
 
 
-def _of_sums(sums: "_Sums", *, tasks: int) -> SwapTest:
-    is_exact = tasks <= _MANY
-    sides = sums, sums.turned()
-    upper, lower = (each.exact_tail() if is_exact else each.normal_tail() for each in sides)
-    p_value = min(1.0, max(2 * min(upper(0.0), lower(0.0)), 2.0 * 0.5**tasks))
-
-    def inverted(alpha: float) -> Interval:
-        """The interval at a level."""
-        low = sums.mean_at(_lower_end(upper, alpha))
-        high = -sums.mean_at(_lower_end(lower, alpha))
-        return _consistent_with_test(low, high, is_rejected=p_value < alpha)
-
-    return SwapTest(p_value=p_value, is_exact=is_exact, inverted=inverted)
-
-
+# The interval, corrected for rounding: it excludes zero exactly if the test rejects it.
 def _consistent_with_test(low: float, high: float, *, is_rejected: bool) -> Interval:
-    """The interval, corrected for rounding: it excludes zero exactly if the test rejects it."""
     if not is_rejected:
         return Interval(min(0.0, float(low)), max(0.0, float(high)))
     if low + high > 0:
@@ -221,12 +209,11 @@ def _consistent_with_test(low: float, high: float, *, is_rejected: bool) -> Inte
     return Interval(float(low), min(-_LEAST, float(high)))
 
 
+# The tilt at which the upper tail is `alpha / 2`; minus infinity if no tilt is rejected.
 def _lower_end(tail: _Tail, alpha: float) -> float:
-    """The tilt at which the upper tail is `alpha / 2`; minus infinity if no tilt is rejected."""
     from scipy.optimize import brentq
 
     def short(tilt: float) -> float:
-        """How far the tail exceeds its bound."""
         return tail(tilt) - alpha / 2
 
     low, high = -1.0, 1.0
@@ -271,11 +258,9 @@ class _Sums:
 
     @property
     def total(self) -> int:
-        """The largest possible sum."""
         return int(self.sizes @ self.counts)
 
     def turned(self) -> "_Sums":
-        """The same sum with the two runs swapped."""
         return _Sums(sizes=self.sizes, counts=self.counts, observed=self.total - self.observed)
 
     def mean_at(self, tilt: float) -> float:
@@ -287,12 +272,10 @@ class _Sums:
         weights = self.sizes * self.counts
         return float(weights @ np.tanh(tilt * self._relative()) / self.total)
 
+    # Maps a tilt to the probability, over all swaps, of a sum at least as large as observed. A
+    # task's difference favours the second run with the probability `expit(2 * tilt * size)`. The
+    # Fourier transform of the sum's distribution is the product of those of all tasks.
     def exact_tail(self) -> _Tail:
-        """Maps a tilt to the probability, over all swaps, of a sum at least as large as observed.
-
-        A task's difference favours the second run with the probability `expit(2 * tilt * size)`.
-        The Fourier transform of the sum's distribution is the product of those of all tasks.
-        """
         import numpy as np
         from scipy.special import expit
 
@@ -301,7 +284,6 @@ class _Sums:
         turned = [np.exp(turns * size) for size in self.sizes]
 
         def tail(tilt: float) -> float:
-            """The probability of a sum at least as large as the observed one."""
             transform = np.ones(turns.size, dtype=complex)
             chances = expit(2 * tilt * self._relative())
             for each, count, chance in zip(turned, self.counts, chances, strict=True):
@@ -312,14 +294,12 @@ class _Sums:
         return tail
 
     def normal_tail(self) -> _Tail:
-        """The same tail, by the normal approximation."""
         import numpy as np
         from scipy.special import ndtr
 
         weights, observed = self.sizes * self.counts, 2 * self.observed - self.total
 
         def tail(tilt: float) -> float:
-            """The probability of a sum at least as large as the observed one."""
             leaning = np.tanh(tilt * self._relative())
             variance = float((self.sizes * weights) @ (1 - leaning**2))
             excess = float(weights @ leaning) - observed
@@ -329,7 +309,7 @@ class _Sums:
 
         return tail
 
+    # Sizes relative to the largest one, so that a tilt has no unit.
     def _relative(self) -> "NDArray[np.float64]":
-        """Sizes relative to the largest one, so that a tilt has no unit."""
         relative: NDArray[np.float64] = self.sizes / self.sizes.max()
         return relative

@@ -72,7 +72,6 @@ class StepEvidence(Schema):
 
     @property
     def ends_rest(self) -> bool:
-        """Whether no later step is run."""
         return self.is_broken or self.shortfall is not None
 
 

@@ -26,7 +26,6 @@ from agentbench.scoring.evidence import (
     reward_shortfall,
 )
 from agentbench.scoring.expectation import (
-    Expectation,
     ExpectedTests,
     outcomes_of,
     resolve_expectation,
@@ -92,12 +91,36 @@ def judge(expected: ExpectedTests, stages: Sequence[StageResult]) -> Verdict:
     final = by_stage.get(StageName.FINAL_TEST)
     expected = with_node_ids(expected, baseline, *([final] if final is not None else []))
     expectation = resolve_expectation(expected, baseline)
-    tests = _changes(expectation, baseline, final or Evidence())
+    before, after = outcomes_of(baseline), outcomes_of(final or Evidence())
+    listed: dict[NodeId, Literal["fail_to_pass", "pass_to_pass"]] = {}
+    listed.update(dict.fromkeys(expectation.pass_to_pass, "pass_to_pass"))
+    listed.update(dict.fromkeys(expectation.fail_to_pass, "fail_to_pass"))
+    node_ids = tuple(dict.fromkeys((*listed, *before, *after)))
+    if expectation.fail_to_pass:
+        node_ids = (*expectation.fail_to_pass, *expectation.pass_to_pass)
+    tests = tuple(
+        CaseChange(
+            node_id=node_id,
+            listed=listed.get(node_id),
+            baseline=before.get(node_id),
+            final=after.get(node_id),
+        )
+        for node_id in node_ids
+    )
     failures = _stage_failures(expected, stages)
     shortfall = shortfall_of(expected, expectation, baseline, final) if final else None
+    # A fix that was written before the step limit is a fix (decision 5 in failure_taxonomy.md).
     if final is not None and shortfall is None and not _stopped_early(failures):
-        return _passed(tests, _critical(baseline, stages))
+        critical = _critical(baseline, stages)
+        if critical is None:
+            counts = _counts(tests)
+            return Verdict(
+                resolved=True, failure_reason=None, fault=None, tests=tests, counts=counts
+            )
+        failure = _failure(FailureReason.TESTS_FAILED, f"quarantined: {critical}")
+        return _failed((failure,), tests).model_copy(update={"quarantined": True})
     if shortfall is not None and final is not None:
+        # An attempt in a broken environment says nothing about the agent.
         shared = shared_shortfall(expected, expectation, baseline, final)
         if shared is not None and not _stopped_early(failures):
             detail = f"{shared}, as in the baseline; every other deciding test passed"
@@ -105,6 +128,7 @@ def judge(expected: ExpectedTests, stages: Sequence[StageResult]) -> Verdict:
             return _failed((tests_failed.model_copy(update={"fault": Fault.TASK}),), tests)
     if shortfall is not None and all(f.stage is not StageName.FINAL_TEST for f in failures):
         failures = (*failures, _failure(FailureReason.TESTS_FAILED, shortfall))
+    # A broken agent should not look like one that tried.
     if _crashed(by_stage.get(StageName.AGENT_RUN, Evidence())):
         failures = tuple(map(_as_consequence, failures))
     return _failed(failures, tests)
@@ -171,12 +195,10 @@ def baseline_warnings(expected: ExpectedTests, evidence: Evidence) -> tuple[str,
     return (*warnings, *_fail_to_pass_warnings(expected, evidence))
 
 
+# Whether a test to fix began in the baseline and did not pass. If the run did not end by itself,
+# this test must have been running at its end: otherwise a limit that is too low would count as the
+# bug, and later as the agent's failure.
 def _shows_bug(expected: ExpectedTests, evidence: Evidence) -> bool:
-    """Whether a test to fix began in the baseline and did not pass.
-
-    If the run did not end by itself, this test must have been running at its end: otherwise a
-    limit that is too low would count as the bug, and later as the agent's failure.
-    """
     outcomes = outcomes_of(evidence)
     if evidence.report is not None and _ran_none(evidence.report):
         return False
@@ -205,21 +227,19 @@ def _why_none_ran(evidence: Evidence) -> str:
     return f": the test run ended with {end} before a test ran"
 
 
+# Whether no test was called; with --setup-plan a session goes through all of them so.
 def _ran_none(report: ReportFacts) -> bool:
-    """Whether no test was called; with --setup-plan a session goes through all of them so."""
     uncalled = [c.outcome is CaseOutcome.UNFINISHED and not c.phases[1] for c in report.cases]
     return all(uncalled) and (report.complete or not uncalled)
 
 
 def _failure(reason: FailureReason, detail: str) -> Failure:
-    """A failure of the baseline run or the final test, with the usual fault of its reason."""
     of_baseline = reason is FailureReason.BASELINE_NOT_FAILING
     stage = StageName.BASELINE_RUN if of_baseline else StageName.FINAL_TEST
     return Failure(stage=stage, reason=reason, fault=reason.fault, detail=detail)
 
 
 def _fail_to_pass_warnings(expected: ExpectedTests, evidence: Evidence) -> list[str]:
-    """Warnings about fail_to_pass tests that did not fail in the baseline, or were skipped."""
     outcomes = outcomes_of(evidence)
     listed = dict.fromkeys(with_node_ids(expected, evidence).fail_to_pass)
     skipped = [i for i in listed if outcomes.get(i) is CaseOutcome.SKIPPED]
@@ -254,12 +274,10 @@ def _stage_failures(expected: ExpectedTests, stages: Sequence[StageResult]) -> t
     return tuple(failure for failure in found if failure is not None)
 
 
+# The failure in the final test; the task's fault if the baseline ended in the same way. A
+# collection error that is also in a file without tests to fix has its cause there, too. In a file
+# with tests to fix it may be the bug itself.
 def _final_failure(expected: ExpectedTests, baseline: Evidence, final: Evidence) -> Failure | None:
-    """The failure in the final test; the task's fault if the baseline ended in the same way.
-
-    A collection error that is also in a file without tests to fix has its cause there, too.
-    In a file with tests to fix it may be the bug itself.
-    """
     report, before = final.report, baseline.report
     if report is None or before is None:
         return classify(StageName.FINAL_TEST, final)
@@ -293,11 +311,9 @@ def _as_tasks(failure: Failure | None) -> Failure | None:
     return failure.model_copy(update={"fault": Fault.TASK, "detail": detail})
 
 
+# The error, its message and the file that raised it, alike for every file that it stops. The line
+# is left out, since it changes with edits above it.
 def _cause_of(fact: CollectionFact) -> tuple[str, str, str]:
-    """The error, its message and the file that raised it, alike for every file that it stops.
-
-    The line is left out, since it changes with edits above it.
-    """
     name = fact.file.rpartition("/")[2]
     message = fact.message.replace(fact.file, "").replace(name, "")
     return fact.error, message, "" if fact.path == fact.file else fact.path
@@ -319,11 +335,9 @@ def _ended_alike(expected: ExpectedTests, baseline: Evidence, final: Evidence) -
     )
 
 
+# Whether the set-up of every test failed, also of tests that are not to be fixed. A fixture of a
+# plugin that is not installed is the usual cause.
 def _has_only_errors(expected: ExpectedTests, evidence: Evidence) -> bool:
-    """Whether the set-up of every test failed, also of tests that are not to be fixed.
-
-    A fixture of a plugin that is not installed is the usual cause.
-    """
     outcomes = outcomes_of(evidence)
     others = outcomes.keys() - set(expected.fail_to_pass)
     errors = all(was is CaseOutcome.ERROR for was in outcomes.values())
@@ -340,35 +354,27 @@ def _crashed(agent_run: Evidence) -> bool:
     return failure.reason in own_reasons and failure.fault is Fault.AGENT
 
 
+# A failure after an agent's crash: the agent's own failures in the final test do not count.
 def _as_consequence(failure: Failure) -> Failure:
-    """A failure after an agent's crash: the agent's own failures in the final test do not count."""
     follows = failure.stage is StageName.FINAL_TEST and failure.fault is Fault.AGENT
     return failure.model_copy(update={"terminal": False}) if follows else failure
 
 
+# Whether the tests could not start. If this is so in the baseline, too, no agent caused it.
 def _could_not_start(evidence: Evidence) -> bool:
-    """Whether the tests could not start. If this is so in the baseline, too, no agent caused it."""
     if evidence.rewards is not None:
         return bool(evidence.rewards.fault)
     return evidence.report is not None and evidence.report.outcome is PytestOutcome.SPAWN
 
 
+# Whether a stage before the agent's failed; such an attempt has no valid final test.
 def _stopped_early(failures: Sequence[Failure]) -> bool:
-    """Whether a stage before the agent's failed; such an attempt has no valid final test."""
     own = {StageName.AGENT_RUN, StageName.FINAL_TEST}
     return any(failure.stage not in own for failure in failures)
 
 
-def _passed(tests: tuple[CaseChange, ...], critical: str | None) -> Verdict:
-    if critical is None:
-        counts = _counts(tests)
-        return Verdict(resolved=True, failure_reason=None, fault=None, tests=tests, counts=counts)
-    failure = _failure(FailureReason.TESTS_FAILED, f"quarantined: {critical}")
-    return _failed((failure,), tests).model_copy(update={"quarantined": True})
-
-
+# The first critical finding; changes to the runner that the baseline has, too, are none.
 def _critical(baseline: Evidence, stages: Sequence[StageResult]) -> str | None:
-    """The first critical finding; changes to the runner that the baseline has, too, are none."""
     usual = set(baseline.report.internals_changed) if baseline.report else set()
     for result in stages:
         for finding in result.evidence.findings:
@@ -399,27 +405,6 @@ def _failed(failures: tuple[Failure, ...], tests: tuple[CaseChange, ...]) -> Ver
     )
 
 
-def _changes(
-    expectation: Expectation, baseline: Evidence, final: Evidence
-) -> tuple[CaseChange, ...]:
-    before, after = outcomes_of(baseline), outcomes_of(final)
-    listed: dict[NodeId, Literal["fail_to_pass", "pass_to_pass"]] = {}
-    listed.update(dict.fromkeys(expectation.pass_to_pass, "pass_to_pass"))
-    listed.update(dict.fromkeys(expectation.fail_to_pass, "fail_to_pass"))
-    node_ids = tuple(dict.fromkeys((*listed, *before, *after)))
-    if expectation.fail_to_pass:
-        node_ids = (*expectation.fail_to_pass, *expectation.pass_to_pass)
-    return tuple(
-        CaseChange(
-            node_id=node_id,
-            listed=listed.get(node_id),
-            baseline=before.get(node_id),
-            final=after.get(node_id),
-        )
-        for node_id in node_ids
-    )
-
-
 def _counts(tests: Sequence[CaseChange]) -> ChangeCounts:
     passed = CaseOutcome.PASSED
     broken = [test for test in tests if _was_broken(test)]
@@ -431,8 +416,8 @@ def _counts(tests: Sequence[CaseChange]) -> ChangeCounts:
     )
 
 
+# Whether a test had to be fixed; skipped tests that are not listed do not count.
 def _was_broken(test: CaseChange) -> bool:
-    """Whether a test had to be fixed; skipped tests that are not listed do not count."""
     if test.listed == "fail_to_pass":
         return test.baseline is not CaseOutcome.PASSED
     return test.baseline is None or test.baseline in FAILING_OUTCOMES

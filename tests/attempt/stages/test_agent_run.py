@@ -40,7 +40,6 @@ def doing(script: str):
 
 
 def in_haste(context, seconds: float):
-    """The same attempt with little time for the agent."""
     limits = AgentLimits(timeout_s=seconds)
     problem = context.task.problem.model_copy(update={"limits": limits})
     context.task = context.task.model_copy(update={"problem": problem})
@@ -53,7 +52,7 @@ def verdict(evidence):
     return failure.reason, failure.fault
 
 
-def test_what_an_agent_changed_is_taken_out_and_shown(attempt_by, desk):
+def test_change_is_extracted(attempt_by, desk):
     with attempt_by(doing(f"{FIX}; echo note > notes.txt")) as context:
         evidence = go(context, "agent_run")
         assert context.change is not None
@@ -65,7 +64,7 @@ def test_what_an_agent_changed_is_taken_out_and_shown(attempt_by, desk):
     assert not (desk.folder / "patch.raw.diff").exists()
 
 
-def test_what_belongs_to_the_judge_is_dropped_and_kept_beside(attempt_by, desk):
+def test_protected_files_are_dropped(attempt_by, desk):
     script = "echo 'assert 0' > conftest.py; rm tests/test_basket.py; echo > pytest.ini"
     with attempt_by(doing(f"{FIX}; {script}; echo > tests/test_hidden.py")) as context:
         go(context, "agent_run")
@@ -93,7 +92,7 @@ def test_what_belongs_to_the_judge_is_dropped_and_kept_beside(attempt_by, desk):
     ],
     ids=["commits", "no git", "git elsewhere", "unreadable", "background", "odd files"],
 )
-def test_the_change_is_found_whatever_else_was_done(attempt_by, mess):
+def test_change_is_found_after_git_commands(attempt_by, mess):
     with attempt_by(doing(f"{FIX}; {mess}")) as context:
         evidence = go(context, "agent_run")
         assert context.change is not None
@@ -105,7 +104,7 @@ def test_the_change_is_found_whatever_else_was_done(attempt_by, mess):
     assert refused == ({"pipe", "everything"} if "pipe" in mess else set())
 
 
-def test_an_agent_sees_the_problem_one_commit_and_no_hidden_test(attempt_by):
+def test_agent_sees_the_problem_one_commit_and_no_hidden_test(attempt_by):
     seen = []
 
     def solve(given):
@@ -133,7 +132,7 @@ def test_an_agent_sees_the_problem_one_commit_and_no_hidden_test(attempt_by):
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
 )
-def test_what_an_agent_raises_is_evidence_and_its_work_is_kept(attempt_by, error, reason, fault):
+def test_exception_of_an_agent_is_evidence(attempt_by, error, reason, fault):
     with attempt_by(raising(error)) as context:
         evidence = go(context, "agent_run")
         assert context.change is not None
@@ -150,7 +149,7 @@ def test_what_an_agent_raises_is_evidence_and_its_work_is_kept(attempt_by, error
         AgentOutcome(ending=AgentEnding.SUBMITTED, usage=ModelUsage(cost_usd=float("nan"))),
     ],
 )
-def test_nonsense_is_the_agents_fault(attempt_by, nonsense):
+def test_invalid_outcome_is_the_agents_fault(attempt_by, nonsense):
     with attempt_by(lambda _given: nonsense) as context:
         evidence = go(context, "agent_run")
         assert context.outcome is None
@@ -170,7 +169,7 @@ def test_nonsense_is_the_agents_fault(attempt_by, nonsense):
         lambda given: given.budget.remaining,  # returned, not an outcome
     ],
 )
-def test_a_misuse_of_what_an_agent_is_given_is_its_own_fault(attempt_by, desk, misuse):
+def test_misused_sandbox_is_the_agents_fault(attempt_by, desk, misuse):
     with attempt_by(misuse) as context:
         evidence = go(context, "agent_run")
     assert verdict(evidence) == (FailureReason.UNKNOWN, Fault.AGENT)
@@ -178,7 +177,7 @@ def test_a_misuse_of_what_an_agent_is_given_is_its_own_fault(attempt_by, desk, m
     assert evidence.exception.type_name.encode() in desk.printed
 
 
-def test_a_sandbox_that_is_lost_while_the_agent_works_is_the_infrastructures(attempt_by):
+def test_sandbox_lost_during_work_is_an_infrastructure_failure(attempt_by):
     with attempt_by() as context:
 
         def solve(given):
@@ -190,7 +189,7 @@ def test_a_sandbox_that_is_lost_while_the_agent_works_is_the_infrastructures(att
     assert verdict(evidence) == (FailureReason.SANDBOX_ERROR, Fault.INFRASTRUCTURE)
 
 
-def test_a_traceback_is_logged_and_kept_without_secrets(attempt_by, desk):
+def test_traceback_has_no_secrets(attempt_by, desk):
     key = "canary-0123456789"
 
     def solve(_given):
@@ -209,7 +208,7 @@ def test_a_traceback_is_logged_and_kept_without_secrets(attempt_by, desk):
     assert failure.detail == f"ZeroDivisionError: {fact.message} ({fact.where})"
 
 
-def test_an_error_in_our_code_that_an_agent_misused_names_the_agents_line(attempt_by):
+def test_error_names_the_agents_line(attempt_by):
     def solve(given):
         given.sandbox.write_tree("no path", b"no tar")
 
@@ -219,7 +218,7 @@ def test_an_error_in_our_code_that_an_agent_misused_names_the_agents_line(attemp
     assert evidence.exception.where.startswith("test_agent_run.py, line ")
 
 
-def test_what_an_agent_says_of_its_end_is_kept_without_secrets(attempt_by):
+def test_detail_has_no_secrets(attempt_by):
     key = "canary-0123456789"
 
     def solve(_given):
@@ -232,7 +231,7 @@ def test_what_an_agent_says_of_its_end_is_kept_without_secrets(attempt_by):
     assert evidence.agent_detail == "401 for [removed] and [removed]"
 
 
-def test_an_agent_that_hangs_in_python_is_given_up(attempt_by):
+def test_hanging_python_agent_is_abandoned(attempt_by):
     released = threading.Event()
 
     def solve(given):
@@ -252,7 +251,7 @@ def test_an_agent_that_hangs_in_python_is_given_up(attempt_by):
     assert verdict(evidence) == (FailureReason.TIMEOUT, Fault.AGENT)
 
 
-def test_an_agent_that_submits_too_late_ran_out_of_time(attempt_by):
+def test_late_submission_is_a_time_limit(attempt_by):
     def solve(given):
         while given.budget.remaining():
             threading.Event().wait(0.05)
@@ -270,7 +269,7 @@ def test_an_agent_that_submits_too_late_ran_out_of_time(attempt_by):
     assert evidence.agent_detail == f"the agent used up its {limit:.0f} s"
 
 
-def test_our_ctrl_c_is_not_the_agents_to_swallow(attempt_by):
+def test_agent_cannot_swallow_a_cancel(attempt_by):
     with attempt_by() as context:
 
         def solve(given):
@@ -284,7 +283,7 @@ def test_our_ctrl_c_is_not_the_agents_to_swallow(attempt_by):
             go(context, "agent_run")
 
 
-def test_a_sandbox_that_an_agent_ended_still_gives_its_work(attempt_by):
+def test_sandbox_ended_by_the_agent_is_extracted(attempt_by):
     def solve(given):
         sh(given.sandbox, FIX)
         given.sandbox.kill()
@@ -296,7 +295,7 @@ def test_a_sandbox_that_an_agent_ended_still_gives_its_work(attempt_by):
         assert set(context.change.files) == {P("basket.py")}
 
 
-def test_everything_may_be_removed(attempt_by):
+def test_removal_of_all_files_is_extracted(attempt_by):
     with attempt_by(doing('find . -mindepth 1 -delete; cd /; rmdir "$OLDPWD"; true')) as context:
         evidence = go(context, "agent_run")
         assert context.change is not None
@@ -307,9 +306,7 @@ def test_everything_may_be_removed(attempt_by):
 
 
 @pytest.mark.parametrize(("dies", "fault"), [(False, Fault.AGENT), (True, None)])
-def test_a_workspace_that_cannot_be_read_is_the_agents_doing_where_the_engine_lives(
-    attempt_by, dies, fault
-):
+def test_unreadable_workspace_is_the_agents_fault(attempt_by, dies, fault):
     with attempt_by(lambda _given: DONE) as context:
         context.provider = UnreadableProvider(context.provider, dies=dies)
         with pytest.raises(SandboxError, match="cannot be read") as caught:
@@ -325,7 +322,7 @@ TOOLS = (
 )
 
 
-def test_what_tools_left_behind_is_neither_judged_nor_counted(attempt_by, desk):
+def test_tool_caches_are_not_judged(attempt_by, desk):
     with attempt_by(doing(f"{FIX}; {TOOLS}")) as context:
         go(context, "agent_run")
         change = context.change
@@ -338,7 +335,7 @@ def test_what_tools_left_behind_is_neither_judged_nor_counted(attempt_by, desk):
     assert "htmlcov/index.html" in desk.read("patch.raw.diff")
 
 
-def test_a_tracked_file_in_the_folder_of_a_cache_is_work(provider, desk, tmp_path):
+def test_tracked_file_in_a_cache_folder_is_judged(provider, desk, tmp_path):
     files = {
         "basket.py": BUGGY,
         "tests/test_basket.py": VISIBLE,

@@ -9,8 +9,6 @@ from tests.sandbox.conformance_base import sh
 
 
 def history(folder) -> tuple[str, str]:
-    """A repository of three commits, a tag, a branch and a stray object; its URL and its middle."""
-
     def git(*arguments: str) -> str:
         who = ("-c", "user.name=Upstream Author", "-c", "user.email=author@upstream.invalid")
         return subprocess.run(
@@ -37,7 +35,7 @@ def from_history(tmp_path, **source):
     return task.model_copy(update={"source": given, "answer_key": key})
 
 
-def test_one_commit_is_left_and_nothing_else_can_be_reached(provider, desk, tmp_path):
+def test_only_one_commit_remains(provider, desk, tmp_path):
     with staged(from_history(tmp_path), provider, desk) as context:
         evidence = go(context, "git_clone", "git_checkout")
         assert evidence.command is not None
@@ -59,14 +57,14 @@ def test_one_commit_is_left_and_nothing_else_can_be_reached(provider, desk, tmp_
         assert str(tmp_path) not in said("grep -rah . .git")
 
 
-def test_a_file_that_the_repository_ignores_is_part_of_the_commit(provider, desk, tmp_path):
+def test_ignored_file_is_committed(provider, desk, tmp_path):
     files = {".gitignore": "*.dat\n", "needed.dat": "x\n", "tests/test_it.py": ""}
     with staged(small_task(tmp_path / "small", files=files), provider, desk) as context:
         go(context, "git_clone", "git_checkout")
         assert sh(context.sandbox, "git ls-files").stdout.split() == sorted(files)
 
 
-def test_a_commit_that_the_origin_has_not_is_the_tasks_fault(provider, desk, tmp_path):
+def test_missing_commit_is_the_tasks_fault(provider, desk, tmp_path):
     task = from_history(tmp_path, commit="0" * 40)
     with staged(task, provider, desk) as context:
         go(context, "git_clone")
@@ -75,7 +73,7 @@ def test_a_commit_that_the_origin_has_not_is_the_tasks_fault(provider, desk, tmp
 
 
 @pytest.mark.parametrize("name", ["tests_patch", "solution_patch"])
-def test_a_patch_that_does_not_fit_the_commit_is_named(provider, desk, tmp_path, name):
+def test_inapplicable_patch_is_named(provider, desk, tmp_path, name):
     patch = b"--- a/basket.py\n+++ b/basket.py\n@@ -1 +1 @@\n-no such line\n+x\n"
     task = from_history(tmp_path)
     key = task.answer_key.model_copy(update={name: patch})

@@ -17,19 +17,18 @@ def commands(*lines: str, timeout_s: float = 60) -> str:
 
 
 def after_setup(provider, desk, task, **more):
-    """The evidence of set-up, and whether its state was kept."""
     with staged(task, provider, desk, **more) as context:
         return prepare(context), context.prepared is not None
 
 
-def test_without_commands_the_state_is_kept_as_it_is(provider, desk, tmp_path):
+def test_no_commands_keep_the_state(provider, desk, tmp_path):
     evidence, kept = after_setup(provider, desk, small_task(tmp_path / "small"))
     assert evidence.command is None
     assert classify(StageName.SETUP, evidence) is None
     assert kept
 
 
-def test_commands_run_in_turn_in_one_place(provider, desk, tmp_path):
+def test_commands_run_in_order(provider, desk, tmp_path):
     setup = commands("echo one > made", "cat made; echo $TZ", "test -f basket.py")
     task = small_task(tmp_path / "small", setup=setup, environment='env = { TZ = "Asia/Tokyo" }')
     evidence, kept = after_setup(provider, desk, task)
@@ -49,7 +48,7 @@ def test_commands_run_in_turn_in_one_place(provider, desk, tmp_path):
         ("no-such-program-at-all", Fault.TASK),
     ],
 )
-def test_the_first_command_that_fails_ends_set_up(provider, desk, tmp_path, line, fault):
+def test_first_failure_ends_setup(provider, desk, tmp_path, line, fault):
     task = small_task(tmp_path / "small", setup=commands(line, "touch later"))
     evidence, kept = after_setup(provider, desk, task)
     assert not kept
@@ -76,15 +75,15 @@ def test_all_commands_share_one_time_limit(provider, desk, tmp_path):
     assert evidence.command.timeout < limit  # what the first has left
 
 
-def test_projects_that_ask_git_for_their_version_are_told_it(provider, desk, tmp_path):
+def test_version_is_in_the_environment(provider, desk, tmp_path):
     origin = Origin(tmp_path / "origin")
     origin.write("basket.py", "")
     origin.commit()
     origin.git("tag", "8.0.0.dev0")
     commit = origin.commit()
-    told = 'echo "=$SETUPTOOLS_SCM_PRETEND_VERSION=$PBR_VERSION="'
+    command = 'echo "=$SETUPTOOLS_SCM_PRETEND_VERSION=$PBR_VERSION="'
     repo = f'url = "{origin.url}"\ncommit = "{commit}"'
-    task = small_task(tmp_path / "small", setup=commands(told, "false"), repo=repo, files={})
+    task = small_task(tmp_path / "small", setup=commands(command, "false"), repo=repo, files={})
     with staged(task, provider, desk) as context:
         go(context, "git_clone", "git_checkout", "setup")
     assert desk.printed.decode().splitlines() == [f"=8.0.0.dev1+g{commit[:9]}=8.0.0.dev1="]
@@ -99,14 +98,14 @@ def test_projects_that_ask_git_for_their_version_are_told_it(provider, desk, tmp
         ("nightly", {}),
     ],
 )
-def test_pbr_is_told_what_it_can_read(tmp_path, tag, settings):
+def test_pbr_gets_a_version_that_it_reads(tmp_path, tag, settings):
     origin = Origin(tmp_path / "origin")
     source = RepoSource(url=origin.url, commit=origin.commit())
     origin.git("tag", tag)
     assert version_settings(Mirrors(tmp_path / "mirrors").of(source)) == settings
 
 
-def test_files_without_a_history_have_no_version_to_tell(tmp_path):
+def test_files_without_history_have_no_version(tmp_path):
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "a.py").write_text("")
     source = RepoSource(files=tmp_path / "files")

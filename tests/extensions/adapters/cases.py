@@ -28,15 +28,12 @@ CHEATING_PATCH = patch_of("tests/conftest.py", "", CHEAT)
 
 
 class Case(StrEnum):
-    """What happens; also the id of a task."""
-
     FIXED = "fixed"
     CHEATING = "cheating"
     LOST = "lost"
 
 
 def write_tasks(folder: Path) -> Path:
-    """A task for each case, whose instruction names it."""
     for case in Case:
         task = SmallTask().write(folder / case)
         instruction = task / "instruction.md"
@@ -53,7 +50,6 @@ class LostSandbox:
         self._engine = engine
 
     def remove(self, pid: int) -> bool:
-        """Remove those that are marked now; returns whether there were any."""
         before = self.removed
         for container in left_in_engine(pid, self._engine):
             try:
@@ -89,9 +85,8 @@ def agent_script(lose: Callable[[], object], end: Answer) -> Callable[[Asked], A
     }
 
     def answer(asked: Asked) -> Answer:
-        """The next step of the conversation's case."""
-        said = json.dumps(asked.turns)
-        case = next(each for each in Case if f"Case: {each}." in said)
+        conversation = json.dumps(asked.turns)
+        case = next(each for each in Case if f"Case: {each}." in conversation)
         at = asked.answered_before
         if case is Case.LOST and at == 1:
             lose()

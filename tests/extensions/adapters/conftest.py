@@ -26,14 +26,11 @@ _LONGEST = 600  # seconds; many times what a program takes
 
 
 class Programs(NamedTuple):
-    """Where programs run, and what they find there: tasks, the examples, and an engine."""
-
     folder: Path
     environ: Mapping[str, str]
     relay: EngineRelay
 
     def lose_engine(self) -> None:
-        """Make the engine unreachable, once all other cases have their records."""
         others = [case for case in Case if case is not Case.LOST]
         wait_until(lambda: all(any(self._records(case)) for case in others))
         self.relay.cut()
@@ -42,7 +39,6 @@ class Programs(NamedTuple):
         return self.folder.glob(f"runs/*/attempts/{case}/1/record.json")
 
     def run(self, *argv: str | Path, model: ScriptedModel) -> str:
-        """Run a program to its end; returns what it printed."""
         with self.started(*argv, env=model_variables(model)) as program:
             printed, errors = program.communicate(timeout=_LONGEST)
         assert program.returncode == 0, printed + errors
@@ -52,7 +48,6 @@ class Programs(NamedTuple):
     def started(
         self, *argv: str | Path, env: Mapping[str, str]
     ) -> Iterator["subprocess.Popen[str]"]:
-        """A program that runs; it is killed if it outlives the block."""
         program = subprocess.Popen(
             argv, cwd=self.folder, env={**self.environ, **env}, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -75,7 +70,6 @@ def _remove_containers(pid: int) -> None:
 
 
 def model_variables(model: ScriptedModel) -> dict[str, str]:
-    """The variables by which clients of OpenAI's API find a model."""
     return {"OPENAI_BASE_URL": f"{model.base_url}/v1", "OPENAI_API_KEY": model.key}
 
 

@@ -12,8 +12,6 @@ _CHUNK = 1 << 16
 
 
 class EngineRelay:
-    """Passes connections on until it is cut."""
-
     def __init__(self, path: Path) -> None:
         self.base_url = f"unix://{path}"
         self._path = path
@@ -26,7 +24,6 @@ class EngineRelay:
         self._threads[0].start()
 
     def cut(self) -> None:
-        """Refuse new connections, and end those that are open."""
         with self._lock:
             self._path.unlink(missing_ok=True)
             for each in (self._listener, *self._open):
@@ -34,7 +31,6 @@ class EngineRelay:
                     each.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Cut it, and wait for its threads."""
         self.cut()
         for thread in self._threads:
             thread.join()
@@ -70,7 +66,6 @@ def _pass_on(source: socket.socket, sink: socket.socket) -> None:
 
 @contextmanager
 def relayed_engine(folder: Path) -> Iterator[EngineRelay]:
-    """A relay with its socket in a folder."""
     relay = EngineRelay(folder / f"engine-{os.getpid()}.sock")
     try:
         yield relay

@@ -14,7 +14,6 @@ _REQUIREMENTS = Path(__file__).parent / "requirements"
 
 
 def package_programs(name: str) -> Path:
-    """The folder with the programs of a package, in an environment with what agentbench needs."""
     requirements = (*_own_requirements(), *_pinned(name))
     digest = hashlib.sha256("\n".join(requirements).encode()).hexdigest()[:12]
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"

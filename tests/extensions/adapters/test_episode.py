@@ -36,7 +36,7 @@ def judge(provider: SandboxProvider, tmp_path: Path) -> Iterator[Judge]:
         yield judge
 
 
-def test_a_model_s_tools_work_and_the_verdict_is_the_reward(judge: Judge, task: Task) -> None:
+def test_model_s_tools_work_and_the_verdict_is_the_reward(judge: Judge, task: Task) -> None:
     async def work() -> None:
         episode = Episode(judge, task.folder)
         await episode.open()
@@ -71,7 +71,7 @@ def test_a_model_s_tools_work_and_the_verdict_is_the_reward(judge: Judge, task: 
         ("execute_tests", {"paths": 7}, "error: invalid arguments: paths"),
     ],
 )
-def test_a_wrong_call_gets_an_answer(
+def test_wrong_call_gets_an_answer(
     judge: Judge, task: Task, tool: str, arguments: dict[str, object] | str, expected: str
 ) -> None:
     async def work() -> str:
@@ -110,7 +110,6 @@ class AwayJudge:
 
     @asynccontextmanager
     async def session(self, task: object) -> AsyncIterator[None]:
-        """Refuse it."""
         del task
         raise OutageError("the engine does not answer")
         yield
@@ -130,7 +129,7 @@ def test_after_a_long_outage_tools_say_so_and_there_is_no_reward(task: Task) -> 
     asyncio.run(work())
 
 
-def test_an_episode_that_was_never_open_has_no_reward(judge: Judge, task: Task) -> None:
+def test_episode_that_was_never_open_has_no_reward(judge: Judge, task: Task) -> None:
     async def work() -> None:
         episode = Episode(judge, task)
         assert await episode.call("run", {"command": "ls"}) == "error: the episode was not opened"

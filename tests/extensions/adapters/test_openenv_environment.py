@@ -16,7 +16,6 @@ pytestmark = pytest.mark.docker
 
 
 def url_of(server: "subprocess.Popen[str]") -> str:
-    """The address that uvicorn prints when it is ready."""
     assert server.stderr is not None
     read = ""
     for line in server.stderr:
@@ -52,8 +51,8 @@ def test_openenv_rewards_a_fix_and_no_cheat_and_a_lost_sandbox_has_no_reward(
                 assert agent.returncode == 0, agent.stderr
                 ended[case] = json.loads(agent.stdout)
             server.terminate()
-            _, said = server.communicate(timeout=600)
-    assert "Application shutdown complete" in said
+            _, errors = server.communicate(timeout=600)
+    assert "Application shutdown complete" in errors
     assert ended[Case.FIXED]["reward"] == 1.0
     assert ended[Case.FIXED]["verdict"]["resolved"]
     assert ended[Case.CHEATING]["reward"] == 0.0

@@ -31,6 +31,6 @@ def test_all_threads_get_one_judge_until_it_is_closed(settings: JudgeSettings) -
     close_judges()  # none is left
 
 
-def test_a_wrong_setting_is_refused(settings: JudgeSettings) -> None:
+def test_wrong_setting_is_refused(settings: JudgeSettings) -> None:
     with pytest.raises(UsageError, match="reward: expected one of resolved, fixed-share"):
         process_judge(JudgeSettings(sandbox=settings.sandbox, reward="best"))

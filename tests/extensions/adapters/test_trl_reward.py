@@ -61,7 +61,7 @@ def _parts(*parts: object) -> Mapping[str, object]:
         ),
     ],
 )
-def test_the_patch_is_found_in_a_completion(
+def test_patch_is_found_in_a_completion(
     completion: str | Sequence[Mapping[str, object]],
 ) -> None:
     assert patch_in(completion) == FIX_PATCH
@@ -101,7 +101,7 @@ def test_each_completion_gets_its_reward_and_a_broken_task_none(task: Task, tmp_
 
 
 @pytest.mark.docker
-def test_a_step_of_grpo_learns_from_verdicts_and_leaves_a_lost_sandbox_out(
+def test_step_of_grpo_learns_from_verdicts_and_leaves_a_lost_sandbox_out(
     programs: Programs,
 ) -> None:
     lost = LostSandbox(Engine.connect())

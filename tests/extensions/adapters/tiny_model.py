@@ -12,7 +12,6 @@ _END = "<end>"
 
 
 def write(folder: str) -> None:
-    """Write the model and its tokenizer."""
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {letter: number for number, letter in enumerate([*letters, _END])}
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))

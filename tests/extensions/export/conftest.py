@@ -36,7 +36,6 @@ def task(made: tuple[Task, dict[str, Path]]) -> Task:
 
 @pytest.fixture
 def runs(made: tuple[Task, dict[str, Path]], tmp_path: Path) -> dict[str, Path]:
-    """Copies of the runs, to be changed."""
     copies = {
         name: shutil.copytree(path, tmp_path / "runs" / name) for name, path in made[1].items()
     }
@@ -45,8 +44,6 @@ def runs(made: tuple[Task, dict[str, Path]], tmp_path: Path) -> dict[str, Path]:
 
 
 class Exporter:
-    """Exports runs into a folder, and reads what it wrote."""
-
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.counts = ExportCounts()
@@ -61,7 +58,6 @@ class Exporter:
         verdicts: frozenset = frozenset(),
         **options: Any,
     ) -> Path:
-        """Export; gives the folder of the data set."""
         tasks = TaskSources(
             mirrors=Mirrors(default_cache_dir() / "mirrors"),
             named={task.digest: task for task in named},
@@ -79,7 +75,6 @@ class Exporter:
         return self.folder
 
     def lines(self) -> list[dict[str, Any]]:
-        """The rows of JSON Lines."""
         text = (self.folder / "data" / "train.jsonl").read_text("utf-8")
         return [json.loads(line) for line in text.split("\n")[:-1]]
 
@@ -93,7 +88,6 @@ def exported(tmp_path: Path) -> Exporter:
 def load(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[[Path], datasets.Dataset]]:
-    """What Hugging Face's `load_dataset` makes of a data set's folder."""
     monkeypatch.setattr(datasets.config, "HF_DATASETS_OFFLINE", True)
     datasets.disable_progress_bars()
     yield lambda folder: datasets.load_dataset(

@@ -27,7 +27,6 @@ SUBMIT = Call("submit", {"summary": "done"}, tokens=Tokens(input=900, output=9))
 
 
 def edit(new: str) -> Call:
-    """An edit of the wrong line."""
     old = "return sum(prices[1:])"
     return Call("edit", {"path": "basket.py", "old_text": old, "new_text": new}, text="I see.")
 
@@ -37,7 +36,6 @@ def run(command: str) -> Call:
 
 
 def printed(text: str, then: str = "cat") -> str:
-    """A command that shows a text, or pipes it on, without naming it."""
     return f"echo {base64.b64encode(text.encode()).decode()} | base64 -d | {then}"
 
 
@@ -66,7 +64,6 @@ NUMBERS = {name: number for number, name in enumerate(SCRIPTS, start=1)}
 
 
 def write_task(folder: Path) -> Task:
-    """The small task, with a solution of some lines."""
     return small_task(folder, solution=SOLUTION)
 
 
@@ -77,7 +74,6 @@ def _environment(**variables: str) -> Iterator[None]:
 
 
 def model_run(task: Task, runs_dir: Path, name: str, scripts: Sequence[Sequence[Answer]]) -> Path:
-    """A run with an attempt for each script; gives its folder."""
     answers = [answer for script in scripts for answer in script]
     with ScriptedModel(answers) as server, _environment(OPENAI_API_KEY=server.key):
         options = RunOptions(
@@ -94,7 +90,6 @@ def model_run(task: Task, runs_dir: Path, name: str, scripts: Sequence[Sequence[
 
 
 def command_run(task: Task, runs_dir: Path, name: str, command: str) -> Path:
-    """A run of one attempt by a shell command, without a model; gives its folder."""
     options = RunOptions(agent=CommandAgent(command), **_common(runs_dir, name))
     list(start_run([task], options).attempts())
     return runs_dir / name
@@ -111,7 +106,6 @@ def _common(runs_dir: Path, name: str) -> dict[str, object]:
 
 
 def make_runs(folder: Path) -> tuple[Task, dict[str, Path]]:
-    """The task, and the runs by their names."""
     task, runs = write_task(folder / "small"), folder / "runs"
     return task, {
         "scripted": model_run(task, runs, "scripted", list(SCRIPTS.values())),

@@ -58,15 +58,15 @@ def tasks(tmp_path):
     ],
 )
 def test_filters_choose_attempts(export, tmp_path, filters, expected):
-    said = export(*filters)
-    assert said.code == 0, said.stderr
+    result = export(*filters)
+    assert result.code == 0, result.stderr
     assert tasks(tmp_path) == expected
 
 
-def test_what_is_left_out_is_told_on_stderr(export, tmp_path):
-    said = export("--verdict", "resolved")
-    assert (said.code, said.stdout) == (0, "")
-    assert said.stderr.splitlines() == [
+def test_left_out_attempts_are_counted_on_stderr(export, tmp_path):
+    result = export("--verdict", "resolved")
+    assert (result.code, result.stdout) == (0, "")
+    assert result.stderr.splitlines() == [
         "4 left out: not selected by the filters",
         "1 left out: the agent is the oracle, which applies the solution",
         "warning: 1 row not checked for leaks",
@@ -74,24 +74,24 @@ def test_what_is_left_out_is_told_on_stderr(export, tmp_path):
     ]
 
 
-def test_the_same_run_twice_counts_once(export, tmp_path):
-    said = export("--verdict", "resolved", names=("mixed", "mixed"))
-    assert "is reported once" in said.stderr
+def test_same_run_twice_counts_once(export, tmp_path):
+    result = export("--verdict", "resolved", names=("mixed", "mixed"))
+    assert "is reported once" in result.stderr
     assert tasks(tmp_path) == ["one"]
 
 
-def test_tasks_that_are_gone_are_refused(export):
-    said = export(output=("--format", "sft", "--output"))
-    assert said.code == 65
-    assert "1 of the tasks cannot be read" in said.stderr
-    assert "one: one: no task is there any more" in said.stderr
-    assert "--tasks PATH, or add --unchecked" in said.stderr
+def test_missing_tasks_are_refused(export):
+    result = export(output=("--format", "sft", "--output"))
+    assert result.code == 65
+    assert "1 of the tasks cannot be read" in result.stderr
+    assert "one: one: no task is there any more" in result.stderr
+    assert "--tasks PATH, or add --unchecked" in result.stderr
 
 
-def test_files_are_not_overwritten(export, tmp_path):
+def test_foreign_files_are_not_overwritten(export, tmp_path):
     assert export().code == 0
-    said = export()
-    assert (said.code, "add --overwrite" in said.stderr) == (2, True)
+    result = export()
+    assert (result.code, "add --overwrite" in result.stderr) == (2, True)
     assert export("--overwrite", "--verdict", "resolved").code == 0
     assert tasks(tmp_path) == ["one"]
 
@@ -107,19 +107,19 @@ def test_files_are_not_overwritten(export, tmp_path):
         (("--format", "sft", "--pairs-per-task", "0"), "'0' is below 1"),
     ],
 )
-def test_senseless_options_are_refused(export, tmp_path, arguments, message):
-    said = export(*arguments, output=("--output",))
-    assert said.code == 2
-    assert message in said.stderr
+def test_contradictory_options_are_refused(export, tmp_path, arguments, message):
+    result = export(*arguments, output=("--output",))
+    assert result.code == 2
+    assert message in result.stderr
     assert not (tmp_path / "set").exists()
 
 
-def test_a_table_needs_its_library_and_chats_do_not(export, monkeypatch):
+def test_only_a_table_needs_pyarrow(export, monkeypatch):
     found = importlib.util.find_spec
     monkeypatch.setattr(
         "agentbench.core.extras.find_spec",
         lambda name: None if name == "pyarrow" else found(name),
     )
-    said = export()
-    assert (said.code, "--format parquet needs pyarrow" in said.stderr) == (2, True)
+    result = export()
+    assert (result.code, "--format parquet needs pyarrow" in result.stderr) == (2, True)
     assert export(output=("--format", "sft", "--output")).code == 65  # it went on

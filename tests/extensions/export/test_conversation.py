@@ -53,7 +53,7 @@ def test_requests_that_repeat_their_conversation_are_one():
     ]
 
 
-def test_an_answer_that_the_client_dropped_is_not_in_it():
+def test_dropped_answer_is_not_in_the_conversation():
     other = says("I would rather not")
     found = conversations_in(
         [
@@ -66,14 +66,14 @@ def test_an_answer_that_the_client_dropped_is_not_in_it():
     assert "rather" not in str(texts(found))
 
 
-def test_a_first_request_that_is_repeated_begins_again():
+def test_repeated_first_request_begins_again():
     found = conversations_in(
         [exchange([TASK], completion(says("no"))), exchange([TASK], completion(DONE))]
     )
     assert texts(found) == [("user", "mend it"), ("agent", "done")]
 
 
-def test_a_sub_agent_has_a_conversation_of_its_own():
+def test_sub_agent_has_a_conversation_of_its_own():
     ask = {"role": "user", "content": "find the bug"}
     found = conversations_in(
         [
@@ -86,7 +86,7 @@ def test_a_sub_agent_has_a_conversation_of_its_own():
     assert "find the bug" not in str(texts(found))
 
 
-def test_a_shortened_request_continues_its_conversation():
+def test_shortened_request_continues_its_conversation():
     second = says("and now", ("c2", "read", '{"path": "b.py"}'))
     result = {"role": "tool", "tool_call_id": "c2", "content": "2: y"}
     found = conversations_in(
@@ -104,7 +104,7 @@ def test_a_shortened_request_continues_its_conversation():
 @pytest.mark.parametrize(
     "change", [{"error": "timeout"}, {"abandoned": True}], ids=["failed", "left"]
 )
-def test_a_request_without_a_whole_answer_says_nothing(change):
+def test_request_without_a_whole_answer_says_nothing(change):
     found = conversations_in(
         [
             exchange([TASK], completion(CALL)),
@@ -124,11 +124,11 @@ def test_a_request_without_a_whole_answer_says_nothing(change):
     ],
     ids=["no answer", "answer", "request", "one text"],
 )
-def test_a_text_that_the_log_lacks_makes_it_incomplete(lossy):
+def test_missing_text_makes_a_conversation_incomplete(lossy):
     assert not conversations_in([exchange([TASK], completion(CALL)), lossy]).is_complete
 
 
-def test_a_log_without_answers_has_none():
+def test_log_without_answers_has_none():
     found = conversations_in([exchange([TASK], completion(DONE), error="auth")])
     assert (found.main, found.number) == (None, 0)
 
@@ -172,7 +172,7 @@ SECOND_REQUESTS = {
 
 
 @pytest.mark.parametrize("wire", SECOND_REQUESTS)
-def test_the_chat_of_another_wire_has_one_message_per_answer(wire):
+def test_chat_of_another_wire_has_one_message_per_answer(wire):
     first, answered, results = SECOND_REQUESTS[wire]
     ((name, turns),) = first.items()
     is_anthropic = wire is ApiFormat.ANTHROPIC_MESSAGES
@@ -202,6 +202,6 @@ def test_tools_of_every_wire_are_functions(wire):
     assert list(chat_tools(WIRES[wire])) == [{"type": "function", "function": FUNCTION}]
 
 
-def test_the_agents_answers_end_a_conversation():
+def test_agents_answers_end_a_conversation():
     found = conversations_in([exchange([TASK], completion(DONE))])
     assert found.main.messages[-1].speaker is Role.AGENT

@@ -70,7 +70,7 @@ def test_every_format_loads_and_its_card_is_one(exported, runs, load, format_nam
     assert "Not checked" not in card.text
 
 
-def test_a_chat_is_what_was_said(exported, runs, load):
+def test_chat_has_the_messages_of_the_agent(exported, runs, load):
     folder = exported(ExportFormat.SFT, *runs.values())
     rows = list(load(folder))
     assert attempts_in(rows) == KEPT
@@ -88,7 +88,7 @@ def test_a_chat_is_what_was_said(exported, runs, load):
     assert (row["reward"], row["reason"], row["kind"]) == (1.0, None, "conversation")
 
 
-def test_an_attempt_without_a_conversation_is_the_instruction_and_the_patch(exported, runs):
+def test_attempt_without_a_conversation_is_the_instruction_and_the_patch(exported, runs):
     exported(ExportFormat.SFT, runs["fixes"], runs["misses"])
     (row,) = exported.lines()
     assert (row["kind"], row["tools"], row["model"]) == ("patch", None, None)
@@ -98,7 +98,7 @@ def test_an_attempt_without_a_conversation_is_the_instruction_and_the_patch(expo
 
 
 @pytest.mark.parametrize("format_name", list(ExportFormat))
-def test_what_the_agent_was_given_is_left_out_and_counted(exported, runs, format_name):
+def test_given_solutions_are_left_out(exported, runs, format_name):
     folder = exported(format_name, runs["scripted"], runs["misses"])
     for name, leak in LEAKS.items():
         number = sum(other is leak for other in LEAKS.values())
@@ -111,7 +111,7 @@ def test_what_the_agent_was_given_is_left_out_and_counted(exported, runs, format
     assert [test for test in LISTED if test.partition("::")[2] in text] == []
 
 
-def test_a_change_that_equals_the_solution_is_kept_if_the_agent_wrote_it(exported, runs):
+def test_change_that_equals_the_solution_is_kept_if_the_agent_wrote_it(exported, runs):
     exported(ExportFormat.SFT, runs["scripted"])
     (row,) = (r for r in exported.lines() if r["attempt"] == NUMBERS["same as the solution"])
     added = [line for line in SOLUTION.splitlines() if line.startswith("+  ")]
@@ -119,7 +119,7 @@ def test_a_change_that_equals_the_solution_is_kept_if_the_agent_wrote_it(exporte
     assert all(line[1:] in str(row["messages"][-2]["content"]) for line in added)
 
 
-def test_the_oracle_is_never_exported(exported, runs):
+def test_oracle_is_never_exported(exported, runs):
     edit_record(runs["fixes"], lambda record: record.update(agent="oracle"))
     exported(ExportFormat.PARQUET, *runs.values(), unchecked=True)
     assert exported.counts.left_out["the agent is the oracle, which applies the solution"] == 1
@@ -145,7 +145,7 @@ def test_without_a_verdict_there_is_no_reward(exported, runs, load):
     assert all(row["reward"] == 1.0 for row in rows if row["resolved"])
 
 
-def test_a_table_has_patches_and_numbers_and_no_names_of_tests(exported, runs, load):
+def test_table_has_patches_and_numbers_and_no_names_of_tests(exported, runs, load):
     folder = exported(ExportFormat.PARQUET, *runs.values())
     row = next(row for row in load(folder) if row["run_id"] == "misses")
     assert (row["tests_to_fix"], row["tests_fixed"], row["tests_regressed"]) == (2, 1, 0)
@@ -156,7 +156,7 @@ def test_a_table_has_patches_and_numbers_and_no_names_of_tests(exported, runs, l
     assert json.loads(honest["messages"][2]["tool_calls"][0]["arguments"]) == {"path": "basket.py"}
 
 
-def test_the_names_of_tests_come_on_request(exported, runs, load):
+def test_names_of_tests_come_on_request(exported, runs, load):
     folder = exported(ExportFormat.PARQUET, runs["misses"], test_names=True)
     (row,) = load(folder)
     assert {test["node_id"] for test in row["tests"]} >= set(LISTED)
@@ -164,7 +164,7 @@ def test_the_names_of_tests_come_on_request(exported, runs, load):
     assert "name hidden tests" in (folder / "README.md").read_text()
 
 
-def test_a_trajectory_has_its_verdict(exported, runs):
+def test_trajectory_has_its_verdict(exported, runs):
     exported(ExportFormat.ATIF, *runs.values())
     found = [Trajectory.model_validate(line) for line in exported.lines()]
     extras = {one.extra["attempt"]: one.extra for one in found}
@@ -196,7 +196,7 @@ def test_pairs_are_honest_and_repeatable(exported, runs):
     assert len(few) == 3
 
 
-def test_cheating_is_no_example(exported, runs):
+def test_quarantined_attempt_is_no_example(exported, runs):
     edit_quarantined(runs["fixes"])
     with pytest.raises(InputError, match="found none"):
         exported(ExportFormat.SFT, runs["fixes"])
@@ -222,7 +222,7 @@ def edit_quarantined(folder):
     edit_record(folder, lambda record: record.update(change))
 
 
-def test_a_share_of_the_tests_is_a_reward_on_request(exported, runs):
+def test_share_of_the_tests_is_a_reward_on_request(exported, runs):
     exported(
         ExportFormat.SFT,
         runs["misses"],
@@ -233,7 +233,7 @@ def test_a_share_of_the_tests_is_a_reward_on_request(exported, runs):
     assert "the share of the tests to fix" in (exported.folder / "README.md").read_text()
 
 
-def test_a_run_that_is_still_going_gives_what_it_has(exported, runs):
+def test_running_run_exports_its_ended_attempts(exported, runs):
     going = runs["scripted"]
     content = json.loads((going / "run.json").read_text())
     del content["digest"]
@@ -249,7 +249,7 @@ def test_a_run_that_is_still_going_gives_what_it_has(exported, runs):
     assert "it was not finished" in (exported.folder / "README.md").read_text()
 
 
-def test_an_honest_fix_of_a_shipped_task_is_kept(exported, catalogue, tmp_path):
+def test_honest_fix_of_a_shipped_task_is_kept(exported, catalogue, tmp_path):
     task = load_task(catalogue / "lru-expiry", mirrors=mirrors())
     edits = [Call("edit", given) for given in edits_of(task.answer_key.solution_patch.decode())]
     files = sorted({str(edit.arguments["path"]) for edit in edits})
@@ -287,8 +287,6 @@ def test_rows_fit_their_schema(exported, runs, format_name):
 
 
 class TestWithoutTheTask:
-    """The task of a run is gone, or another one."""
-
     @pytest.fixture
     def gone(self, runs):
         folder = runs["scripted"]

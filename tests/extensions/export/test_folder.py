@@ -16,7 +16,7 @@ def contents(target):
     return {path.name: path.read_text() for path in target.rglob("*") if path.is_file()}
 
 
-def test_a_data_set_appears_when_it_is_complete(tmp_path):
+def test_data_set_appears_when_it_is_complete(tmp_path):
     target = tmp_path / "new"
     with data_set_folder(target, overwrite=False) as folder:
         (folder / CARD).write_text("text")
@@ -25,13 +25,13 @@ def test_a_data_set_appears_when_it_is_complete(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["new"]
 
 
-def test_an_error_leaves_nothing(tmp_path):
+def test_error_leaves_nothing(tmp_path):
     with pytest.raises(ZeroDivisionError), data_set_folder(tmp_path / "new", overwrite=False):
         raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_is_said_in_one_line(tmp_path):
+def test_full_disk_is_one_line(tmp_path):
     with (
         pytest.raises(UsageError, match=r"cannot be written \(No space left on device\)"),
         data_set_folder(tmp_path / "new", overwrite=False),
@@ -41,13 +41,13 @@ def test_a_full_disk_is_said_in_one_line(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_empty_folder_is_used(tmp_path):
+def test_empty_folder_is_used(tmp_path):
     (tmp_path / "new").mkdir()
     write(tmp_path / "new", "one")
     assert "train.jsonl" in contents(tmp_path / "new")
 
 
-def test_an_earlier_export_is_replaced_only_on_request(tmp_path):
+def test_earlier_export_is_replaced_only_on_request(tmp_path):
     target = tmp_path / "new"
     write(target, "one")
     (target / ".gitattributes").write_text("kept")
@@ -69,7 +69,7 @@ def test_other_files_are_never_overwritten(tmp_path, name):
     assert contents(tmp_path) == {name: "mine"}
 
 
-def test_a_file_is_no_folder(tmp_path):
+def test_file_is_no_folder(tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(UsageError, match="cannot be read"):
         write(tmp_path / "file", "two", overwrite=True)

@@ -22,8 +22,6 @@ PATCH = PatchRecord(path="patch.diff", sha256="0", files=1, insertions=0, deleti
 
 @pytest.fixture
 def run(tmp_path):
-    """Writes a run of resolved attempts, each with these exchanges."""
-
     def make(*attempts, record=resolved, model="gpt\u202e|4", patch=b"--- a/\xff\x00\n"):
         store = RunStore.create(
             tmp_path / "runs", configuration(agent="llm", attempts=len(attempts))
@@ -68,7 +66,7 @@ def texts_in(value):
 
 
 @pytest.mark.parametrize("format_name", [ExportFormat.SFT, ExportFormat.ATIF, ExportFormat.PARQUET])
-def test_odd_characters_arrive_as_they_were(exported, run, load, format_name):
+def test_unusual_characters_are_kept(exported, run, load, format_name):
     loaded = load(exported(format_name, run(talk(), talk()), unchecked=True))
     assert len(loaded) == 2
     for row in loaded:
@@ -77,7 +75,7 @@ def test_odd_characters_arrive_as_they_were(exported, run, load, format_name):
         assert any(ODD in json.dumps(text) or text == ODD for text in found)
 
 
-def test_a_line_of_the_file_is_a_row_for_every_reader(exported, run):
+def test_line_of_the_file_is_a_row_for_every_reader(exported, run):
     folder = exported(ExportFormat.SFT, run(talk(), talk()), unchecked=True)
     text = (folder / "data" / "train.jsonl").read_text("utf-8")
     assert len(text.splitlines()) == 2
@@ -94,7 +92,7 @@ def test_lone_surrogates_and_bytes_that_are_no_text_are_replaced(exported, run, 
     assert row["patch"] == "--- a/\ufffd\x00\n"
 
 
-def test_a_message_of_megabytes_is_cut_and_is_no_example(exported, run, load):
+def test_huge_message_makes_no_example(exported, run, load):
     big = talk(result={**RESULT, "content": BIG})
     folder = exported(ExportFormat.PARQUET, run(big, talk()), unchecked=True)
     first, second = load(folder)
@@ -140,7 +138,7 @@ def test_only_resolved_attempts_are_chats(exported, run, record):
     assert not exported.folder.exists()
 
 
-def test_an_attempt_that_was_lost_has_no_reward_however_it_is_asked_for(exported, run, load):
+def test_excluded_attempt_has_no_reward(exported, run, load):
     wanted = frozenset({VerdictKind.NO_VERDICT})
     folder = exported(
         ExportFormat.PARQUET, run(talk(), record=lost), unchecked=True, verdicts=wanted

@@ -36,14 +36,13 @@ def deletion(tmp_path_factory):
 
 
 def spoken(*turns):
-    """A trajectory of commands and what each printed."""
-    said = []
+    messages = []
     exchanges = []
     for number, (command, output) in enumerate(turns):
         call = says("", (f"c{number}", "run", f'{{"command": {command!r}}}'.replace("'", '"')))
-        exchanges.append(exchange([TASK, *said], completion(call)))
-        said += [call, {"role": "tool", "tool_call_id": f"c{number}", "content": output}]
-    return told(*exchanges, exchange([TASK, *said], completion(says("done"))))
+        exchanges.append(exchange([TASK, *messages], completion(call)))
+        messages += [call, {"role": "tool", "tool_call_id": f"c{number}", "content": output}]
+    return told(*exchanges, exchange([TASK, *messages], completion(says("done"))))
 
 
 def leak(answers, *turns, patch=""):
@@ -73,7 +72,7 @@ def test_hidden_tests_in_the_agents_own_text_or_patch_count_too(answers):
     assert find_leak(answers, None, (), patch.encode()) is Leak.HIDDEN_TESTS
 
 
-def test_the_repository_may_be_read(answers):
+def test_repository_may_be_read(answers):
     shown = [("cat basket.py", BUGGY), ("cat tests/test_basket.py", "import basket\n")]
     assert leak(answers, *shown) is None
 
@@ -84,11 +83,11 @@ NUMBERED = "".join(f"{n:6}\t{line}\n" for n, line in enumerate(FIXED.splitlines(
 @pytest.mark.parametrize(
     "shown", [SOLUTION, FIXED, NUMBERED], ids=["patch", "file", "numbered file"]
 )
-def test_a_solution_that_comes_first_is_a_leak(answers, shown):
+def test_solution_that_comes_first_is_a_leak(answers, shown):
     assert leak(answers, ("cat basket.py", BUGGY), ("cat x", shown)) is Leak.GIVEN_SOLUTION
 
 
-def test_a_solution_in_the_prompt_is_a_leak(answers):
+def test_solution_in_the_prompt_is_a_leak(answers):
     asked = {"role": "user", "content": f"mend it like this:\n{FIXED}"}
     trajectory = told(exchange([asked], completion(says("done"))))
     assert find_leak(answers, trajectory, (), b"") is Leak.GIVEN_SOLUTION
@@ -101,16 +100,16 @@ def test_a_solution_in_the_prompt_is_a_leak(answers):
         "sed -i 's/return sum.*/amounts = list(prices); grand_total = sum(amounts)/' basket.py",
     ],
 )
-def test_the_agents_own_work_may_be_shown(answers, command):
+def test_agents_own_work_may_be_shown(answers, command):
     shown = [(command, ""), ("git diff", SOLUTION), ("cat basket.py", FIXED)]
     assert leak(answers, *shown, patch=SOLUTION) is None
 
 
-def test_a_patch_that_the_agent_did_not_write_is_a_leak(answers):
+def test_patch_that_the_agent_did_not_write_is_a_leak(answers):
     assert leak(answers, ("git apply /x", ""), patch=SOLUTION) is Leak.FOREIGN_PATCH
 
 
-def test_a_fix_that_only_removes_needs_a_command_that_changes_files(deletion):
+def test_fix_that_only_removes_needs_a_command_that_changes_files(deletion):
     shown = ("cat x", DELETION)
     assert leak(deletion, ("cat basket.py", BUGGY), shown) is Leak.GIVEN_SOLUTION
     edit = ("sed -i s/.1:.// basket.py", "")
@@ -118,7 +117,7 @@ def test_a_fix_that_only_removes_needs_a_command_that_changes_files(deletion):
 
 
 @pytest.mark.parametrize(("tool", "found"), [("MultiEdit", None), ("Read", Leak.GIVEN_SOLUTION)])
-def test_the_name_of_a_tool_says_whether_it_changes_files(deletion, tool, found):
+def test_name_of_a_tool_says_whether_it_changes_files(deletion, tool, found):
     call = says("I will edit it.", ("c0", tool, '{"path": "basket.py"}'))
     result = {"role": "tool", "tool_call_id": "c0", "content": DELETION}
     trajectory = told(
@@ -128,7 +127,7 @@ def test_the_name_of_a_tool_says_whether_it_changes_files(deletion, tool, found)
     assert find_leak(deletion, trajectory, (), b"") is found
 
 
-def test_a_long_patch_of_unknown_origin_must_not_equal_the_solution(tmp_path):
+def test_long_patch_of_unknown_origin_must_not_equal_the_solution(tmp_path):
     steps = (f"\n\ndef step_{n}(prices):\n    return prices[{n}]\n" for n in range(5))
     fixed = BUGGY + "".join(steps)
     solution = patch_of("basket.py", BUGGY, fixed)
@@ -138,7 +137,7 @@ def test_a_long_patch_of_unknown_origin_must_not_equal_the_solution(tmp_path):
     assert find_leak(answers, None, (), other.encode()) is None
 
 
-def test_a_short_patch_may_equal_the_solution(deletion):
+def test_short_patch_may_equal_the_solution(deletion):
     patch = patch_of("basket.py", BUGGY, DELETION)
     assert find_leak(deletion, None, (), patch.encode()) is None
 
@@ -149,7 +148,7 @@ def test_what_the_instruction_quotes_is_no_secret(tmp_path):
     assert leak(answers, ("cat x", HIDDEN)) is None
 
 
-def test_a_repository_that_cannot_be_read_is_refused(tmp_path):
+def test_repository_that_cannot_be_read_is_refused(tmp_path):
     task = small_task(tmp_path / "small")
     lost = task.model_copy(
         update={

@@ -14,7 +14,7 @@ KEY = "sk-" + "a1B2" * 8
         {"text": "[removed]"},
     ],
 )
-def test_a_row_without_a_secret_is_not_counted(row):
+def test_row_without_a_secret_is_not_counted(row):
     redactor = RowRedactor({"API_KEY": "a-long-secret-value"})
     redactor.row(row)
     assert redactor.rows == 0
@@ -28,7 +28,7 @@ def test_a_row_without_a_secret_is_not_counted(row):
         {"text": "it was a-long-secret-value, twice: a-long-secret-value"},
     ],
 )
-def test_a_row_with_a_secret_counts_once(row):
+def test_row_with_a_secret_counts_once(row):
     redactor = RowRedactor({"API_KEY": "a-long-secret-value"})
     redactor.row(row)
     redactor.row({"tests": ("none",)})

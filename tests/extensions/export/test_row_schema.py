@@ -4,7 +4,7 @@ from agentbench.extensions.export.row_schema import NAME, row_schema
 from tests.report.test_schemas import COMMAND, FOLDER, check_schema
 
 
-def test_the_schema_in_docs_is_current():
+def test_schema_in_docs_is_current():
     assert (FOLDER / NAME).read_text("utf-8") == row_schema(), f"run: {COMMAND}"
 
 

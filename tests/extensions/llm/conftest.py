@@ -1,5 +1,4 @@
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import PurePosixPath
 
@@ -7,8 +6,7 @@ import pytest
 
 from agentbench.agents.interface import Budget
 from agentbench.extensions.llm.agent import LlmAgent
-from agentbench.extensions.llm.tool import ToolContext
-from agentbench.extensions.llm.tools import use_tool
+from agentbench.extensions.llm.tools import ToolContext, use_tool
 from agentbench.models.conversation import ModelToolCall
 from agentbench.sandbox.interface import Limits
 from agentbench.tasks.test_command import TestCommand
@@ -29,14 +27,12 @@ from tests.test_runs.interpreters import NEWEST, interpreter
 
 @pytest.fixture
 def sandbox(tmp_path):
-    """Quick, and with everything that running tests needs."""
     python = interpreter(f"pytest=={NEWEST}")
     return LocalSandbox(tmp_path / "sandbox", python, reporter_mounts())
 
 
 @pytest.fixture
-def walled():
-    """A sandbox with walls."""
+def isolated():
     provider = local_provider()
     with provider.open(
         provider.resolve_image(None), limits=Limits(), network=False, mounts=reporter_mounts()
@@ -45,8 +41,6 @@ def walled():
 
 
 class Ended(EndedSandbox):
-    """A sandbox in which every command ends alike."""
-
     workspace = PurePosixPath("/workspace")
 
 
@@ -54,27 +48,23 @@ def budget_of(*, steps=30, seconds=120.0):
     return Budget(timeout=timedelta(seconds=seconds), max_steps=steps, max_cost_usd=2.0)
 
 
-def desk_of(sandbox, budget=None):
+def context_of(sandbox, budget=None):
     project = sandbox_project(sandbox, TestCommand(as_module=True), env={}, isolated=True)
     return ToolContext(sandbox=sandbox, budget=budget or budget_of(), project=project)
 
 
-def called(sandbox, name, *, servers=(), **given):
-    """The reply to one call in a sandbox, for a task with some MCP servers."""
+def called(sandbox, name, **given):
     call = ModelToolCall(id="1", name=name, arguments=arguments_text(given))
-    return use_tool(replace(desk_of(sandbox), mcp_servers=servers), call)
+    return use_tool(context_of(sandbox), call)
 
 
 @pytest.fixture(params=MODELS)
 def wire(request):
-    """Each wire that there is a client for."""
     return request.param
 
 
 @pytest.fixture
 def attempt(wire, problem, sandbox, tmp_path):
-    """Runs an agent against a script, through a gateway; its outcome, its pauses, the server."""
-
     @contextmanager
     def opened(script, *, budget=None, model=None, spend=9, **settings):
         pauses = []

@@ -2,7 +2,6 @@
 
 
 def edits_of(patch):
-    """The arguments of an edit for each hunk, in their order."""
     path, edits = "", []
     for line in patch.splitlines(keepends=True):
         if line.startswith("+++ b/"):

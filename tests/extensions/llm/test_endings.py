@@ -10,12 +10,14 @@ from agentbench.extensions.llm.endings import (
     NoAnswerError,
     complete_with_retries,
 )
+from agentbench.extensions.llm.tools import EFFECT_OF_TOOL
 from agentbench.models.conversation import ModelAnswer, ModelToolCall, ToolReply, UnansweredError
 from agentbench.models.interface import ModelErrorKind, ModelFailure, ModelTraffic, ModelUsage
 from agentbench.scoring.evidence import AgentEnding
 from tests.extensions.llm.conftest import budget_of
 
 ANSWER = ModelAnswer(text="yes")
+GOOD, BAD = ToolReply(text="ok"), ToolReply(text="no", failed=True)
 
 
 def failure(kind=ModelErrorKind.OVERLOADED, *, retry_after=None, may_retry=None):
@@ -24,8 +26,6 @@ def failure(kind=ModelErrorKind.OVERLOADED, *, retry_after=None, may_retry=None)
 
 
 class Watch:
-    """A clock that goes on only while somebody sleeps."""
-
     def __init__(self, seconds):
         self.now = 0.0
         self.pauses = []
@@ -59,7 +59,7 @@ def asked(script, *, seconds=3600, tries=5):
     return result, watch.pauses, allowed
 
 
-def test_an_answer_is_asked_for_once():
+def test_answered_request_is_sent_once():
     assert asked([ANSWER]) == (ANSWER, [], [MAX_REQUEST_TIME])
 
 
@@ -69,18 +69,18 @@ def test_pauses_grow_from_try_to_try_beyond_a_minute_in_all():
     assert pauses == [2, 6, 18, 54]
 
 
-def test_after_the_last_try_it_gives_up_with_the_last_failure():
+def test_last_failure_is_raised():
     result, pauses, _ = asked([failure()] * 2 + [failure(ModelErrorKind.CUT_STREAM)], tries=3)
     assert (result.failure.kind, result.attempts) == (ModelErrorKind.CUT_STREAM, 3)
     assert len(pauses) == 2
 
 
-def test_the_service_may_say_when_to_come_again():
+def test_service_may_say_when_to_come_again():
     result, pauses, _ = asked([failure(retry_after=0.5), failure(retry_after=0), ANSWER])
     assert (result, pauses) == (ANSWER, [0.5, 0])
 
 
-def test_no_pause_and_no_try_goes_beyond_the_budget():
+def test_retries_stay_within_the_budget():
     result, pauses, allowed = asked([failure()] * 9, seconds=20)
     assert result.attempts == 3
     assert pauses == [2, 6]
@@ -98,18 +98,16 @@ def test_no_pause_and_no_try_goes_beyond_the_budget():
         ModelErrorKind.REFUSAL,
     ],
 )
-def test_what_will_not_change_is_not_asked_again(kind):
+def test_permanent_failure_is_not_retried(kind):
     result, pauses, _ = asked([failure(kind), ANSWER])
     assert (result.attempts, pauses) == (1, [])
 
 
-def test_the_service_may_say_not_to_come_again():
+def test_service_may_say_not_to_come_again():
     assert asked([failure(may_retry=False), ANSWER])[0].attempts == 1
 
 
 class Door:
-    """A door that saw this much."""
-
     def __init__(self, facts):
         self._facts = facts
 
@@ -121,21 +119,21 @@ def gave_up(kind=ModelErrorKind.CONNECTION, status=None, message="", tries=1):
     return NoAnswerError(ModelFailure(kind=kind, status=status, message=message), tries)
 
 
-def test_a_budget_without_a_price_is_told_without_an_amount():
+def test_budget_without_a_price_is_told_without_an_amount():
     door = Door(ModelTraffic(over_budget=True, usage=ModelUsage()))
     outcome = endings.unanswered(AttemptCounts(steps=4), budget_of(), door, gave_up())
     assert outcome.ending is AgentEnding.COST_LIMIT
     assert outcome.detail == "the budget of $2.00 was used up at step 4"
 
 
-def test_a_model_that_fails_when_the_time_is_over_is_a_time_limit():
+def test_model_that_fails_when_the_time_is_over_is_a_time_limit():
     budget = budget_of(seconds=0)
     outcome = endings.unanswered(AttemptCounts(steps=4), budget, Door(ModelTraffic()), gave_up())
     assert outcome.ending is AgentEnding.TIME_LIMIT
     assert outcome.detail == "the 0 s were used up at step 4"
 
 
-def test_messages_of_others_are_told_on_one_short_line_without_control_characters():
+def test_foreign_message_is_one_short_line():
     error = gave_up(ModelErrorKind.MALFORMED, 400, "bad\x1b[31m\n" + "x" * 1_000)
     outcome = endings.unanswered(AttemptCounts(steps=1), budget_of(), Door(ModelTraffic()), error)
     assert outcome.detail.startswith(
@@ -150,8 +148,48 @@ def test_messages_of_others_are_told_on_one_short_line_without_control_character
     assert failed.detail.endswith(": no \ufffdway (calls failed at 5 steps in a row)")
 
 
-def test_a_refusal_says_what_the_model_said():
+def test_refusal_says_what_the_model_said():
     outcome = endings.refused(AttemptCounts(steps=3), ModelAnswer(text="not\nthis"))
     assert outcome.detail == (
         "LLM error at step 3: refusal, HTTP 200, the model declined: not this"
     )
+
+
+def call(name):
+    return ModelToolCall(id="1", name=name, arguments="{}")
+
+
+def test_errors_are_recovered_by_the_next_call_that_succeeds():
+    tally = AttemptCounts()
+    for reply in (BAD, BAD, GOOD, BAD, GOOD, BAD):
+        tally.count(call("edit"), reply)
+    outcome = tally.outcome(AgentEnding.SUBMITTED)
+    assert (outcome.tool_calls, outcome.tool_errors_recovered) == (6, 3)
+
+
+def test_only_what_succeeded_is_a_change_or_a_run_of_tests():
+    tally = AttemptCounts()
+    for name in EFFECT_OF_TOOL:
+        tally.count(call(name), BAD)
+    assert (tally.changes, tally.test_runs) == (0, 0)
+    for name in EFFECT_OF_TOOL:
+        tally.count(call(name), GOOD)
+    assert (tally.changes, tally.test_runs) == (2, 1)
+
+
+def test_name_that_is_no_tool_is_a_call_that_failed():
+    tally = AttemptCounts()
+    tally.count(call("fly"), BAD)
+    assert tally.tool_calls == 1
+
+
+def test_steps_without_a_call_and_without_a_success_are_counted_in_a_row():
+    tally = AttemptCounts()
+    for replies in ([BAD], [BAD, BAD], [], [BAD]):
+        tally.count_step(replies)
+    assert (tally.failed_steps, tally.silent_steps) == (3, 0)
+    tally.count_step([])
+    tally.count_step([])
+    assert (tally.failed_steps, tally.silent_steps) == (3, 2)
+    tally.count_step([BAD, GOOD])
+    assert (tally.failed_steps, tally.silent_steps) == (0, 0)

@@ -32,14 +32,12 @@ walled_bench = end_to_end.walled_bench
 
 PROVIDERS = {"openai": "openai/scripted", "anthropic": "anthropic/scripted"}
 SUBMIT = Call("submit", {"summary": "mended"}, tokens=Tokens(input=900, output=9))
-LOOK = Call("list_files", {})
+LOOK = Call("run", {"command": "ls"})
 FIX = Call("edit", {"path": "basket.py", "old_text": "prices[1:]", "new_text": "prices"})
 
 
 @pytest.fixture
 def attempt(tmp_path, monkeypatch):
-    """Makes an attempt of the llm agent with a scripted model."""
-
     def make(bench, task, script, *, provider="openai", **changes):
         with ScriptedModel(script) as server:
             monkeypatch.setenv("OPENAI_API_KEY", server.key)
@@ -62,38 +60,31 @@ def attempt(tmp_path, monkeypatch):
 
 
 def by_edits(task):
-    """An answer for each hunk of the reference solution, and one that looks at the first file."""
     edits = [Call("edit", given) for given in edits_of(task.answer_key.solution_patch.decode())]
-    look = [Call("read_file", {"path": edits[0].arguments["path"]}), Call("discover_tests", {})]
+    look = [
+        Call("read_file", {"path": edits[0].arguments["path"]}),
+        Call("run", {"command": "git log"}),
+    ]
     return [Calls(look), Calls(edits), Call("run_tests", {}), SUBMIT]
 
 
-def by_patch(task):
-    """The reference solution as a whole, after a command and a search."""
-    patch = task.answer_key.solution_patch.decode()
-    look = [Call("run", {"command": "git log --oneline"}), Call("search", {"pattern": "def "})]
-    return [Calls(look), Call("apply_patch", {"patch": patch}), Call("run_tests", {}), SUBMIT]
-
-
 @pytest.mark.parametrize(
-    ("name", "answers", "provider"),
+    ("name", "provider"),
     [
-        ("lru-expiry", by_edits, "openai"),
-        ("csv-dialect-sniffer", by_patch, "anthropic"),
-        pytest.param("lru-expiry", by_edits, "anthropic", marks=pytest.mark.soak),
-        pytest.param("csv-dialect-sniffer", by_patch, "openai", marks=pytest.mark.soak),
+        ("lru-expiry", "openai"),
+        ("csv-dialect-sniffer", "anthropic"),
     ],
 )
-def test_a_shipped_task_is_solved(attempt, walled_bench, catalogue, name, answers, provider):
-    script = answers(load_task(catalogue / name, mirrors=mirrors()))
+def test_shipped_task_is_solved(attempt, walled_bench, catalogue, name, provider):
+    script = by_edits(load_task(catalogue / name, mirrors=mirrors()))
     record = attempt(walled_bench, catalogue / name, script, provider=provider)
     assert record.resolved, record.detail
-    told = attempt.server.told
+    tokens = attempt.server.told
     assert record.usage is not None
     assert (record.usage.requests, record.usage.input_tokens, record.usage.output_tokens) == (
         len(attempt.server.asked),
-        told.input,
-        told.output,
+        tokens.input,
+        tokens.output,
     )
     text = (attempt.folder / "agent" / "trajectory.json").read_text()
     steps = Trajectory.model_validate_json(text).steps
@@ -103,7 +94,7 @@ def test_a_shipped_task_is_solved(attempt, walled_bench, catalogue, name, answer
 
 @pytest.mark.docker
 @pytest.mark.soak  # in bubblewrap it is in the gate, and other agents of models are in containers
-def test_a_shipped_task_is_solved_in_a_container(attempt, walled_bench, docker, catalogue):
+def test_shipped_task_is_solved_in_a_container(attempt, walled_bench, docker, catalogue):
     task = catalogue / "lru-expiry"
     script = by_edits(load_task(task, mirrors=mirrors()))
     assert attempt(replace(walled_bench, provider=docker), task, script).resolved
@@ -161,12 +152,12 @@ def test_each_end_is_the_reason_that_it_stands_for(attempt, walled_bench, name):
     assert detail in record.detail
 
 
-def test_a_refusal_is_the_agents_fault(attempt, walled_bench):
+def test_refusal_is_the_agents_fault(attempt, walled_bench):
     refused = attempt.small(walled_bench, for_ever(Say("no", refused=True)))
     assert refused.fault is Fault.AGENT
 
 
-def test_an_outage_is_not_the_agents_fault(attempt, walled_bench):
+def test_outage_is_not_the_agents_fault(attempt, walled_bench):
     out = attempt.small(walled_bench, for_ever(Fail(401)))
     assert out.fault is Fault.INFRASTRUCTURE
 
@@ -179,7 +170,7 @@ def test_work_that_was_done_before_the_model_failed_is_judged_all_the_same(attem
     assert "basket.py" in (attempt.folder / "patch.diff").read_text()
 
 
-def test_a_recorded_attempt_can_be_replayed_without_a_model(attempt, walled_bench, tmp_path):
+def test_recorded_attempt_can_be_replayed_without_a_model(attempt, walled_bench, tmp_path):
     recording = tmp_path / "recording.jsonl"
     script = [LOOK, FIX, Call("run_tests", {}), SUBMIT]
     task = SmallTask().write(tmp_path / "task")

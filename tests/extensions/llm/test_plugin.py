@@ -9,7 +9,7 @@ from agentbench.errors import UsageError
 from tests.e2e.small_task import SmallTask
 
 
-def test_the_built_in_agent_is_made_without_its_libraries_being_imported():
+def test_built_in_agent_is_made_without_its_libraries_being_imported():
     script = (
         "import sys; from agentbench.agents.registry import create_agent\n"
         "assert create_agent('llm', patches={}).name == 'llm'\n"
@@ -19,7 +19,7 @@ def test_the_built_in_agent_is_made_without_its_libraries_being_imported():
 
 
 @pytest.mark.parametrize("library", ["openai", "anthropic", "httpx2"])
-def test_the_built_in_agent_says_how_to_get_what_it_lacks(monkeypatch, library):
+def test_built_in_agent_says_how_to_get_what_it_lacks(monkeypatch, library):
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(UsageError) as caught:
         create_agent("llm", patches={})
@@ -28,8 +28,8 @@ def test_the_built_in_agent_says_how_to_get_what_it_lacks(monkeypatch, library):
     )
 
 
-def test_a_run_without_a_model_is_refused(cli, tmp_path):
+def test_run_without_a_model_is_refused(cli, tmp_path):
     SmallTask().write(tmp_path / "small")
-    said = cli("run", tmp_path / "small", "--agent", "llm")
-    assert said.code == 2
-    assert "--agent llm needs --model, as in --model openai/NAME" in said.stderr
+    result = cli("run", tmp_path / "small", "--agent", "llm")
+    assert result.code == 2
+    assert "--agent llm needs --model, as in --model openai/NAME" in result.stderr

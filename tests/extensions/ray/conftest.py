@@ -17,7 +17,6 @@ quiet_ray = pytest.mark.filterwarnings("default")
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[object]:
-    """A head without slots that this process drives, and nodes that tests add."""
     # Ray's workers are nice: beside other tests on few cores they would hardly get a turn.
     with pytest.MonkeyPatch.context() as environ:
         environ.setenv("RAY_worker_niceness", "0")

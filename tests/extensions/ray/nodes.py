@@ -10,7 +10,6 @@ MODEL_KEY = "sk-of-the-nodes"
 
 
 def add_node(cluster: Any, cache: Path, *, slots: int = 2) -> Any:
-    """A node with a cache of its own, as on a machine of its own."""
     cache.mkdir(parents=True, exist_ok=True)
     node = cluster.add_node(
         num_cpus=8,

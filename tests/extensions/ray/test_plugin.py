@@ -8,7 +8,7 @@ from agentbench.errors import UsageError
 from agentbench.runs.executors.local import slots_elsewhere
 
 
-def test_a_missing_extra_is_one_clear_line(monkeypatch):
+def test_missing_extra_is_one_clear_line(monkeypatch):
     monkeypatch.setattr("agentbench.core.extras.find_spec", lambda _name: None)
     with pytest.raises(UsageError, match=re.escape(install_command("ray"))):
         slots_elsewhere(ExecutorName.RAY)

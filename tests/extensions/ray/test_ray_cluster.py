@@ -71,7 +71,7 @@ class TestRayExecutor(ExecutorConformance):
 
 
 @pytest.mark.usefixtures("lasting_node")
-def test_a_run_on_a_cluster_is_a_run_like_any_other(task, tmp_path):
+def test_run_on_a_cluster_equals_a_local_run(task, tmp_path):
     given = RunOptions(
         agent="oracle",
         executor=ExecutorName.RAY,
@@ -91,7 +91,7 @@ def test_a_run_on_a_cluster_is_a_run_like_any_other(task, tmp_path):
 
 
 @pytest.mark.usefixtures("lasting_node")
-def test_attempts_on_a_cluster_ask_their_model(task, tmp_path, monkeypatch):
+def test_attempts_on_a_cluster_reach_their_model(task, tmp_path, monkeypatch):
     from tests.extensions.ray.nodes import MODEL_KEY
 
     with ScriptedModel(_mends, key=MODEL_KEY) as server:
@@ -117,7 +117,7 @@ def _mends(asked: Asked) -> Say:
     return Say("done") if "run: " in json.dumps(asked.body) else Say(f"run: {FIX}")
 
 
-def test_the_record_says_which_node_it_came_from(on_cluster, task):
+def test_record_names_its_node(on_cluster, task):
     with on_cluster() as executor:
         executor.start(PlannedAttempt(task=task, attempt=1))
         (over,) = all_ended(executor, 1)
@@ -125,7 +125,7 @@ def test_the_record_says_which_node_it_came_from(on_cluster, task):
     assert over.record.timing.queue_wait_s >= 0
 
 
-def test_a_node_with_another_agentbench_makes_nothing(on_cluster, task):
+def test_node_with_another_version_refuses(on_cluster, task):
     with on_cluster(worker={"agentbench_version": "0.0.0"}) as executor:
         executor.start(PlannedAttempt(task=task, attempt=1))
         (over,) = all_ended(executor, 1)
@@ -134,7 +134,7 @@ def test_a_node_with_another_agentbench_makes_nothing(on_cluster, task):
     assert "install the same on every node" in over.record.detail
 
 
-def test_ctrl_c_ends_what_is_under_way_and_what_has_not_begun(on_cluster, store, task, workshop):
+def test_interrupt_ends_running_and_waiting_attempts(on_cluster, store, task, workshop):
     shop = workshop()
     with on_cluster(shop, make=_interruptible) as executor:
         for attempt in (1, 2, 3):
@@ -156,7 +156,7 @@ def _dies(_errand: RemoteAttempt):
     os._exit(9)
 
 
-def test_a_process_that_dies_is_the_infrastructure_s_fault(on_cluster, store, task):
+def test_dead_worker_is_an_infrastructure_failure(on_cluster, store, task):
     with on_cluster(make=_dies) as executor:
         executor.start(PlannedAttempt(task=task, attempt=1))
         (over,) = all_ended(executor, 1)
@@ -169,7 +169,7 @@ def _bug(_errand: RemoteAttempt):
     raise ZeroDivisionError("a bug")
 
 
-def test_a_bug_is_not_taken_for_an_attempt_s_end(on_cluster, task):
+def test_bug_is_raised(on_cluster, task):
     executor = on_cluster(make=_bug)
     for attempt in (1, 2):
         executor.start(PlannedAttempt(task=task, attempt=attempt))
@@ -180,7 +180,6 @@ def test_a_bug_is_not_taken_for_an_attempt_s_end(on_cluster, task):
 
 
 def _busy_on_second(attempt: RemoteAttempt):
-    """Occupy the node whose cache is named second until it is lost; elsewhere, run the attempt."""
     import os
     from pathlib import Path
 
@@ -194,7 +193,7 @@ def _busy_on_second(attempt: RemoteAttempt):
         threading.Event().wait(1)
 
 
-def test_a_node_that_is_lost_midway_costs_tries_and_no_verdict(
+def test_lost_node_costs_retries_and_no_verdict(
     on_cluster, cluster, store, task, workshop, tmp_path
 ):
     from tests.extensions.ray.nodes import add_node
@@ -230,7 +229,7 @@ def test_a_node_that_is_lost_midway_costs_tries_and_no_verdict(
     }
 
 
-def test_what_is_on_the_cluster_is_on_the_board_until_it_is_back(on_cluster, workshop, task):
+def test_remote_attempts_are_in_the_live_status(on_cluster, workshop, task):
     shop = workshop()
     with on_cluster(shop) as executor:
         executor.start(PlannedAttempt(task=task, attempt=4))
@@ -240,7 +239,7 @@ def test_what_is_on_the_cluster_is_on_the_board_until_it_is_back(on_cluster, wor
         assert shop.live_status.running() == ()
 
 
-def test_a_judge_scores_changes_on_the_cluster(lasting_node, tmp_path):
+def test_judge_scores_changes_on_the_cluster(lasting_node, tmp_path):
     assert lasting_node is not None
     task = small_task(tmp_path / "small")
     options = RunOptions(runs_dir=tmp_path / "runs", executor=ExecutorName.RAY, retries=0)

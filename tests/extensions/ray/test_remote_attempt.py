@@ -1,4 +1,7 @@
+import io
 import json
+import os
+import tarfile
 from dataclasses import replace
 from threading import Event
 
@@ -13,6 +16,7 @@ from agentbench.extensions.ray.remote_attempt import (
     FolderArchive,
     RemoteAttempt,
     WorkerConfig,
+    pack,
     pack_task,
     run_on_node,
     unpack,
@@ -42,7 +46,7 @@ def errand(task, provider):
     return RemoteAttempt(worker=worker, task=task, files=pack_task(task), attempt=2, retry_of=1)
 
 
-def test_a_node_makes_a_try_and_sends_its_files(errand, tmp_path):
+def test_node_returns_the_files_of_an_attempt(errand, tmp_path):
     brought = run_on_node(errand)
     assert brought.record.resolved
     assert (brought.record.attempt, brought.record.retry_of) == (2, 1)
@@ -59,8 +63,6 @@ def test_another_version_is_refused(errand):
 
 @pytest.fixture
 def with_model(errand):
-    """The errand of a command that asks a model; on which server is told."""
-
     def made(base_url, **more):
         settings = RunSettings(
             agent_command=command("openai-chat", 3), model="openai/scripted", base_url=base_url
@@ -71,7 +73,7 @@ def with_model(errand):
     return made
 
 
-def test_a_node_s_attempts_ask_the_model_with_the_node_s_own_key(with_model, monkeypatch):
+def test_node_s_attempts_ask_the_model_with_the_node_s_own_key(with_model, monkeypatch):
     rates = {"source": "here", "date": "2026-11-01"}
     rates["models"] = {"scripted": {"input": 1, "output": 1}}
     prices = json.dumps({"lists": [rates]}).encode()
@@ -86,13 +88,13 @@ def test_a_node_s_attempts_ask_the_model_with_the_node_s_own_key(with_model, mon
     assert brought.record.usage.cost_usd == pytest.approx(275e-6)
 
 
-def test_a_node_without_a_key_says_whose_it_is_to_be(with_model, monkeypatch):
+def test_node_without_a_key_names_the_variable(with_model, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(UnavailableError, match="the environment of its `ray start`"):
         run_on_node(with_model(None))
 
 
-def test_an_interrupt_cuts_it_off(errand):
+def test_interrupt_ends_a_remote_attempt(errand):
     import _thread
 
     is_over = Event()
@@ -111,7 +113,7 @@ def test_an_interrupt_cuts_it_off(errand):
     assert brought.record.failure_reason is FailureReason.INTERRUPTED
 
 
-def test_a_node_has_the_same_files_in_a_place_of_its_own(task, tmp_path):
+def test_node_unpacks_the_same_task(task, tmp_path):
     there = unpack_task(task, pack_task(task), tmp_path)
     assert there.folder.is_relative_to(tmp_path)
     assert there.source.files is not None
@@ -121,7 +123,7 @@ def test_a_node_has_the_same_files_in_a_place_of_its_own(task, tmp_path):
     assert there.problem == task.problem
 
 
-def test_they_are_written_once(task, tmp_path):
+def test_unpacked_task_is_written_once(task, tmp_path):
     content = pack_task(task)
     first = unpack_task(task, content, tmp_path)
     (first.folder / "marked").touch()
@@ -130,7 +132,7 @@ def test_they_are_written_once(task, tmp_path):
     assert [path.name for path in (tmp_path / "tasks").iterdir()] == [task.digest]
 
 
-def test_a_bundle_a_dockerfile_and_a_compose_file_go_with_it(task, tmp_path):
+def test_bundle_a_dockerfile_and_a_compose_file_go_with_it(task, tmp_path):
     folder = tmp_path / "task"
     folder.mkdir()
     for name in ("Dockerfile", "compose.yaml", "repo.bundle"):
@@ -146,15 +148,45 @@ def test_a_bundle_a_dockerfile_and_a_compose_file_go_with_it(task, tmp_path):
     assert there.source.url.startswith(str(tmp_path / "cache"))
 
 
-def test_a_url_is_left_as_it_is(task, tmp_path):
+def test_url_is_unchanged(task, tmp_path):
     source = RepoSource(url="https://host.example/repo", commit="c" * 40)
     moved = task.model_copy(update={"source": source})
     assert unpack_task(moved, pack_task(moved), tmp_path).source == source
 
 
-def test_a_task_that_is_too_large_says_what_to_do(task, monkeypatch):
+def test_too_large_task_is_refused(task, monkeypatch):
     monkeypatch.setattr(
         remote_attempt, "pack", lambda _: FolderArchive(content=b"", left_out=("repo/big",))
     )
     with pytest.raises(UsageError, match="give its repository as a URL"):
         pack_task(task)
+
+
+def test_packed_folder_is_unpacked_unchanged(tmp_path):
+    (tmp_path / "from" / "stages").mkdir(parents=True)
+    (tmp_path / "from" / "stages" / "setup.log").write_bytes(b"\x00said")
+    (tmp_path / "from" / "run.sh").write_text("true")
+    (tmp_path / "from" / "run.sh").chmod(0o755)
+    packed = pack(tmp_path / "from")
+    unpack(packed.content, tmp_path / "to")
+    assert packed.left_out == ()
+    assert (tmp_path / "to" / "stages" / "setup.log").read_bytes() == b"\x00said"
+    assert os.access(tmp_path / "to" / "run.sh", os.X_OK)
+
+
+def test_too_large_files_are_named(tmp_path):
+    for name, size in (("large", 2000), ("small", 10)):
+        (tmp_path / name).write_bytes(b"x" * size)
+    packed = pack(tmp_path, limit=100)
+    assert packed.left_out == ("large",)
+    unpack(packed.content, tmp_path / "to")
+    assert [path.name for path in (tmp_path / "to").iterdir()] == ["small"]
+
+
+def test_archive_cannot_leave_its_folder(tmp_path):
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        archive.addfile(tarfile.TarInfo("../outside"))
+    with pytest.raises(tarfile.TarError):
+        unpack(buffer.getvalue(), tmp_path / "to")
+    assert not (tmp_path / "outside").exists()

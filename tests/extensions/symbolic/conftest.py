@@ -15,7 +15,6 @@ def cache_dir(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def provider(cache_dir):
-    """The back end, or a skip that says why it does not work here."""
     try:
         return BubblewrapProvider.connect(cache_dir=cache_dir)
     except UnavailableError as fault:
@@ -24,13 +23,11 @@ def provider(cache_dir):
 
 @pytest.fixture(scope="session")
 def analysis_sandboxes(provider, cache_dir):
-    """Fresh sandboxes of bubblewrap."""
     return AnalysisSandboxes(lambda: provider, cache_dir)
 
 
 @pytest.fixture(scope="session")
 def analysis_containers(cache_dir):
-    """Fresh containers."""
     from agentbench.sandbox.docker.provider import DockerProvider
 
     return AnalysisSandboxes(DockerProvider.connect, cache_dir)

@@ -4,7 +4,6 @@ import ast
 import json
 import subprocess
 import sys
-from collections import Counter
 from itertools import product
 from pathlib import Path
 from threading import Event
@@ -85,7 +84,7 @@ def rows() -> list[Any]:
 
 
 @pytest.mark.parametrize(("module", "asked", "errors"), rows())
-def test_what_differs_is_found_and_what_is_alike_is_never_accused(
+def test_differences_are_found_and_equal_code_has_none(
     module: str, asked: tuple[str, ...], errors: ErrorComparison
 ) -> None:
     alike = [name for name in asked if name.startswith("equal")]
@@ -109,17 +108,10 @@ def _ended(
     """Those in which a difference was found, and those that could not be compared."""
     pairs = tuple(pair(module, name, errors) for name in asked)
     more = {"symbolic": symbolic, "path_seconds": path_seconds}
-    told = answers(ComparisonRequest(pairs=pairs, seconds=600.0, call_seconds=20.0, **more))
-    ended = dict(zip(asked, (answer.ending for answer in told), strict=True))
+    results = answers(ComparisonRequest(pairs=pairs, seconds=600.0, call_seconds=20.0, **more))
+    ended = dict(zip(asked, (answer.ending for answer in results), strict=True))
     of = {ending: [name for name in asked if ended[name] is ending] for ending in ComparisonEnding}
     return of[ComparisonEnding.DIFFERENT], of[ComparisonEnding.NOT_COMPARED]
-
-
-def test_there_are_as_many_pairs_as_are_spoken_of() -> None:
-    kinds = Counter(name.split("_")[0] for module in CLASSES for name in names(module))
-    assert kinds == {"equal": 32, "different": 32}
-    assert all(set(IN_THE_GATE[module]) <= set(names(module)) for module in CLASSES)
-    assert all(set(some) <= set(names(module)) for module, some in BY_CONTRACT.items())
 
 
 def found_in(analysis_sandboxes, code, function="f", aim=AnalysisAim.CHECK, **more):
@@ -166,14 +158,14 @@ IN_OTHER_TESTS = {"a division", "a string", "an optional"}
         for name in PLANTED
     ],
 )
-def test_what_is_planted_is_found_with_the_call_that_shows_it(analysis_sandboxes, name):
+def test_planted_bug_is_found_with_its_call(analysis_sandboxes, name):
     code, call = PLANTED[name]
     found = found_in(analysis_sandboxes, code)
     assert call in [each.call for each in found.findings]
     assert not found.unconfirmed
 
 
-def test_a_method_and_a_class_method_are_called_as_one_would_write_it(analysis_sandboxes):
+def test_methods_are_called_in_ordinary_syntax(analysis_sandboxes):
     code = (
         "class A:\n    def __init__(self, n: int): self.n = n\n"
         "    def go(self, k: int): return k // self.n\n"
@@ -183,7 +175,7 @@ def test_a_method_and_a_class_method_are_called_as_one_would_write_it(analysis_s
     assert found_in(analysis_sandboxes, code, "A.make").findings[0].call == "A.make(0)"
 
 
-def test_exceptions_that_a_docstring_declares_are_none_to_be_found(analysis_sandboxes):
+def test_declared_exceptions_are_no_finding(analysis_sandboxes):
     code = 'def f(x: int):\n    """Do.\n\n    Raises:\n        ZeroDivisionError: at 0.\n    """\n'
     found = found_in(analysis_sandboxes, f"{code}    return 1 // x\n")
     assert found.exhausted
@@ -191,27 +183,27 @@ def test_exceptions_that_a_docstring_declares_are_none_to_be_found(analysis_sand
     assert "ZeroDivisionError" in found.checked
 
 
-def test_a_precondition_that_nothing_meets_leaves_nothing_verified(analysis_sandboxes):
+def test_unsatisfiable_precondition_verifies_nothing(analysis_sandboxes):
     code = 'def f(x: int):\n    """\n    pre: x > 0 and x < 0\n    post: True\n    """\n'
     found = found_in(analysis_sandboxes, f"{code}    return x\n")
     assert (found.verified, found.findings) == (0, ())
 
 
-def test_what_is_asserted_at_the_top_is_what_a_function_is_for(analysis_sandboxes):
+def test_leading_assertion_is_a_precondition(analysis_sandboxes):
     code = "def f(x: int):\n    assert x != 42\n    return 1 // (x - 42)\n"
     found = found_in(analysis_sandboxes, code)
     assert (found.findings, found.exhausted, found.paths - found.verified) == ((), True, 1)
     assert "given x != 42 (asserted at its top)" in found.checked
 
 
-def test_what_is_asserted_later_or_alone_is_held_to(analysis_sandboxes):
+def test_other_assertions_are_checked(analysis_sandboxes):
     later = "def f(x: int):\n    assert x < 9\n    x += 1\n    assert x != 5\n"
     assert [each.call for each in found_in(analysis_sandboxes, later).findings] == ["f(4)"]
     alone = "def f(x: int):\n    assert x != 5\n"
     assert [each.call for each in found_in(analysis_sandboxes, alone).findings] == ["f(5)"]
 
 
-def test_what_another_function_asserts_at_its_top_is_no_guard_of_its_caller(analysis_sandboxes):
+def test_leading_assertion_of_a_callee_is_checked(analysis_sandboxes):
     code = "def g(x: int):\n    assert x\n    return x\n"
     code += "def f(x: int):\n    assert x < 9\n    return g(x)\n"
     assert [each.call for each in found_in(analysis_sandboxes, code).findings] == ["f(0)"]
@@ -225,11 +217,11 @@ def test_what_another_function_asserts_at_its_top_is_no_guard_of_its_caller(anal
     ],
     ids=["by name", "by position"],
 )
-def test_functions_that_take_any_number_are_called_with_some(analysis_sandboxes, code, call):
+def test_variadic_functions_are_called_with_arguments(analysis_sandboxes, code, call):
     assert found_in(analysis_sandboxes, code).findings[0].call == call
 
 
-def test_a_path_that_swallows_the_end_of_its_time_proves_nothing(analysis_sandboxes):
+def test_path_that_swallows_its_timeout_proves_nothing(analysis_sandboxes):
     code = "def f(x: int):\n    try:\n        while True: x += 1\n"
     found = found_in(analysis_sandboxes, f"{code}    except BaseException: return 0\n", seconds=1.5)
     assert found.over
@@ -237,7 +229,7 @@ def test_a_path_that_swallows_the_end_of_its_time_proves_nothing(analysis_sandbo
     assert found.verified == 0
 
 
-def test_parameters_without_types_get_those_that_fit_and_nothing_is_proven(analysis_sandboxes):
+def test_guessed_parameter_types_prove_nothing(analysis_sandboxes):
     found = found_in(analysis_sandboxes, "def f(text, sep=','):\n    return text.split(sep)\n")
     assert {"text": "str", "sep": "str"} in found.assumed
     assert not found.exhausted
@@ -253,13 +245,13 @@ def test_parameters_without_types_get_those_that_fit_and_nothing_is_proven(analy
         ("from os.path import join as f\n", "Function 'f' not found in code"),
     ],
 )
-def test_what_cannot_be_searched_is_refused_by_name(analysis_sandboxes, code, message):
+def test_unsupported_functions_are_refused_by_name(analysis_sandboxes, code, message):
     found = found_in(analysis_sandboxes, code)
     assert found.error_type == "ValueError"
     assert message in found.message
 
 
-def test_what_the_search_reports_and_no_call_bears_out_is_no_finding(analysis_sandboxes):
+def test_unreproduced_report_is_no_finding(analysis_sandboxes):
     code = (
         "import os\nME = os.getpid()\ndef f(x: int):\n    if os.getpid() == ME: raise ValueError\n"
     )
@@ -268,7 +260,7 @@ def test_what_the_search_reports_and_no_call_bears_out_is_no_finding(analysis_sa
     assert found.unconfirmed == ("f(0)",)
 
 
-def test_what_a_model_of_python_may_miss_is_tried_with_plain_inputs(analysis_sandboxes):
+def test_plain_inputs_find_what_the_model_misses(analysis_sandboxes):
     code = "import sys\n\ndef f(s: str):\n    if sys.intern(s + '') == 'magic': raise KeyError\n"
     found = found_in(analysis_sandboxes, f"{code}    return hash(s)\n")
     assert [each.type for each in found.findings] == ["KeyError"]
@@ -286,13 +278,13 @@ def test_what_a_model_of_python_may_miss_is_tried_with_plain_inputs(analysis_san
         pytest.param("list(range(n))", marks=pytest.mark.soak),
     ],
 )
-def test_plain_inputs_that_need_all_memory_or_all_time_end_no_search(analysis_sandboxes, body):
+def test_costly_plain_inputs_do_not_end_the_search(analysis_sandboxes, body):
     found = found_in(analysis_sandboxes, f"def f(n: int):\n    return len(str({body})) and 1\n")
     assert found.error_type is None
     assert "MemoryError" not in {each.type for each in found.findings}
 
 
-def test_a_call_that_fills_pages_is_cut(analysis_sandboxes):
+def test_long_call_is_cut(analysis_sandboxes):
     code = f"def f(s: str):\n    if s == {'x' * 4000!r}: raise KeyError(s)\n"
     found = with_growing_limit(  # the search takes all of its time, and plain inputs find it
         lambda seconds: found_in(analysis_sandboxes, code, seconds=seconds),
@@ -302,7 +294,7 @@ def test_a_call_that_fills_pages_is_cut(analysis_sandboxes):
     assert len(found.findings[0].call) < 2000
 
 
-def test_branches_are_shown_with_calls_that_go_there(analysis_sandboxes):
+def test_branches_are_shown_with_their_calls(analysis_sandboxes):
     code = (
         "def f(x: int, s: str) -> int:\n    for _ in range(x):\n        break\n"
         "    match s:\n        case 'a':\n            return 1\n        case _:\n            pass\n"
@@ -316,7 +308,7 @@ def test_branches_are_shown_with_calls_that_go_there(analysis_sandboxes):
     assert found.complexity == 4
 
 
-def test_the_way_that_none_reaches_is_dead_only_when_that_is_proven(analysis_sandboxes):
+def test_branch_is_dead_only_with_proof(analysis_sandboxes):
     loop = "def f(n: int):\n    while n > 0:\n        n -= 1\n    if n == 4:\n        return 1\n"
     unknown = found_in(analysis_sandboxes, loop, aim=AnalysisAim.BRANCHES)
     assert [way.reachable for way in unknown.branches] == [True, True, None, True]
@@ -325,14 +317,14 @@ def test_the_way_that_none_reaches_is_dead_only_when_that_is_proven(analysis_san
     assert found_in(analysis_sandboxes, known, aim=AnalysisAim.BRANCHES).dead == (3,)
 
 
-def test_a_program_that_must_be_killed_says_how_far_it_was(analysis_sandboxes):
+def test_killed_program_reports_its_progress(analysis_sandboxes):
     code = "def f(x: int):\n    while True:\n        try:\n            while True: pass\n"
     found = found_in(analysis_sandboxes, f"{code}        except BaseException: pass\n", seconds=0.5)
     assert found.over
     assert found.error_type is None
 
 
-def test_an_answer_that_is_forged_is_read_as_strictly_as_any(analysis_sandboxes):
+def test_forged_answer_is_validated(analysis_sandboxes):
     forged = '{"found": {"paths": -1, "exhausted": true}}'
     code = (
         f"import os\nfor n in range(3, 9):\n    try: os.write(n, b'{forged}\\n')\n"
@@ -344,7 +336,7 @@ def test_an_answer_that_is_forged_is_read_as_strictly_as_any(analysis_sandboxes)
 
 
 @pytest.mark.docker
-def test_a_container_does_as_well(analysis_containers):
+def test_container_runs_the_analysis(analysis_containers):
     code, call = PLANTED["a dataclass"]
     found = found_in(analysis_containers, code)
     assert [each.call for each in found.findings] == [call]

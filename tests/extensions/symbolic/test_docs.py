@@ -6,13 +6,13 @@ from tests.extensions.symbolic.symbolic_transcripts import BEGIN, END, shown_row
 from tests.mcp.test_docs import PAGE, calls_in
 
 
-def test_transcripts_are_of_the_calls_that_the_tests_make():
+def test_documented_calls_match_the_tested_calls():
     shown = calls_in(PAGE.partition(BEGIN)[2].partition(END)[0])
     made = [{"name": row.tool, "arguments": row.call} for row in shown_rows()]
     assert sorted(map(str, shown)) == sorted(map(str, made))
 
 
-def test_every_symbolic_tool_is_shown_with_all_of_its_fields_and_arguments():
+def test_docs_show_all_fields_and_arguments_of_each_tool():
     section = PAGE.partition("## Tools for functions")[2].partition("## Conformance")[0]
     for tool in SymbolicTool:
         assert f"#### {tool}: " in section

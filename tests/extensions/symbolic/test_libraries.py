@@ -33,7 +33,6 @@ IMPORT_ALL = (
 
 @pytest.fixture(scope="module")
 def lent(tmp_path_factory):
-    """A folder of caches with the library in it, made by a user who lets nobody read."""
     cache = tmp_path_factory.mktemp("lent")
     before = os.umask(0o077)
     try:
@@ -48,7 +47,7 @@ def imported(sandbox):
     return sandbox.run(Command(argv=argv, timeout=timedelta(seconds=HANG_SECONDS)))
 
 
-def test_a_sandbox_without_a_network_imports_them(provider, cache_dir):
+def test_sandbox_without_network_imports_the_libraries(provider, cache_dir):
     image = provider.resolve_image(None)
     mounted = symbolic_mounts(cache_dir, OURS)
     with provider.open(image, limits=Limits(), network=False, mounts=mounted) as sandbox:
@@ -59,7 +58,7 @@ def test_a_sandbox_without_a_network_imports_them(provider, cache_dir):
 
 
 @pytest.mark.docker
-def test_a_container_imports_them_too(cache_dir):
+def test_container_imports_the_libraries(cache_dir):
     from agentbench.sandbox.docker.provider import DockerProvider
 
     engine = DockerProvider.connect()
@@ -71,7 +70,7 @@ def test_a_container_imports_them_too(cache_dir):
         assert imported(sandbox).stdout.startswith("True ")
 
 
-def test_the_folder_is_made_once_even_by_many_at_a_time(tmp_path):
+def test_concurrent_makers_make_the_folder_once(tmp_path):
     with ThreadPoolExecutor(4) as threads:
         folders = set(threads.map(lambda _number: library_folder(tmp_path, OURS), range(4)))
     (folder,) = folders
@@ -80,13 +79,13 @@ def test_the_folder_is_made_once_even_by_many_at_a_time(tmp_path):
     assert library_folder(tmp_path, OURS).stat().st_ino == inode
 
 
-def test_it_is_kept_in_use_until_its_process_is_gone(lent):
+def test_folder_is_in_use_until_its_process_ends(lent):
     cache, folder = lent
     (thing,) = [each for each in CacheContents(folder=cache, engine=None).entries() if each.in_use]
     assert (thing.kind, thing.folders) == ("symbolic library", (folder,))
 
 
-def test_one_that_nobody_uses_is_given_up(tmp_path):
+def test_unused_folder_can_be_removed(tmp_path):
     made = "from pathlib import Path; from agentbench.extensions.symbolic import libraries"
     argv = [
         sys.executable,
@@ -100,7 +99,7 @@ def test_one_that_nobody_uses_is_given_up(tmp_path):
     assert not cache.entries()
 
 
-def test_what_a_killed_maker_left_is_made_anew(lent, tmp_path):
+def test_leftover_of_a_killed_maker_is_remade(lent, tmp_path):
     cache, folder = lent
     whole = tmp_path / folder.relative_to(cache)
     half = whole.with_name(whole.name + ".new")
@@ -111,19 +110,19 @@ def test_what_a_killed_maker_left_is_made_anew(lent, tmp_path):
     assert not half.exists()
 
 
-def test_every_user_may_read_all_of_it_whatever_the_umask(lent):
+def test_every_user_may_read_the_folder_under_any_umask(lent):
     _, folder = lent
     modes = {stat.S_IMODE(path.stat().st_mode) for path in (folder, *folder.rglob("*"))}
     assert modes == {0o755, 0o644}
 
 
-def test_it_holds_byte_code_that_needs_no_look_at_a_clock(lent):
+def test_byte_code_is_hash_based_and_unchecked(lent):
     _, folder = lent
     (code,) = (folder / "crosshair" / "__pycache__").glob("core.cpython-*.pyc")
     assert code.read_bytes()[4:8] == b"\x01\0\0\0"  # hash-based, and not to be checked
 
 
-def test_another_minor_version_gets_compiled_parts_of_its_own(tmp_path):
+def test_each_minor_version_has_its_own_compiled_parts(tmp_path):
     other = (3, 12) if OURS != (3, 12) else (3, 13)
     try:
         folder = library_folder(tmp_path, other)
@@ -132,7 +131,7 @@ def test_another_minor_version_gets_compiled_parts_of_its_own(tmp_path):
     assert list(folder.glob(f"_crosshair_tracers.cpython-3{other[1]}-*.so"))
 
 
-def test_a_python_that_they_are_not_made_for_is_one_clear_error(tmp_path):
+def test_unsupported_python_is_an_error(tmp_path):
     with pytest.raises(UnavailableError) as refusal:
         library_folder(tmp_path, (3, 8))
     assert "the sandbox has Python 3.8, agentbench" in str(refusal.value)

@@ -43,20 +43,19 @@ def planted(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory, planted):
-    said = planted.with_name("stderr")
+    stderr = planted.with_name("stderr")
     command = command_for(tmp_path_factory.mktemp("project"))
     with (
-        said.open("w") as errlog,
+        stderr.open("w") as errlog,
         over_stdio(command, errlog=errlog, **{VARIABLE: CANARY}) as session,
     ):
         session.call("symbolic_check", HARMLESS)  # the first one makes the sandbox's environment
         yield session
-    assert said.read_text() == ""  # no incident
+    assert stderr.read_text() == ""  # no incident
 
 
 @pytest.fixture(scope="module")
 def answers(session, planted, pytestconfig):
-    """What each text came back with, two at a time; the server's health is asked after each."""
     asked = HOSTILE if chosen_tier(pytestconfig) is Tier.SOAK else IN_THE_GATE
 
     def ask(hostile):
@@ -73,17 +72,12 @@ def answers(session, planted, pytestconfig):
 
 
 def ran_out_of_time(answer):
-    told = answer.structured_content
-    return told["status"] == "timeout" or told["error_type"] == "TimeoutError"
-
-
-def test_there_are_more_than_forty_and_each_has_a_name_of_its_own():
-    assert len(set(NAMES)) == len(NAMES) > 40
-    assert set(NAMES) >= ALIKE
+    content = answer.structured_content
+    return content["status"] == "timeout" or content["error_type"] == "TimeoutError"
 
 
 @pytest.mark.parametrize("hostile", gate_and_soak(IN_THE_GATE, HOSTILE))
-def test_each_is_answered_as_the_contract_says(answers, hostile):
+def test_hostile_code_is_answered_by_the_contract(answers, hostile):
     answer = answers[hostile.name][0].structured_content
     assert answer["status"] in hostile.status, answer
     if answer["status"] == "error":
@@ -93,17 +87,17 @@ def test_each_is_answered_as_the_contract_says(answers, hostile):
 
 
 @pytest.mark.parametrize("hostile", gate_and_soak(IN_THE_GATE, HOSTILE))
-def test_the_server_is_up_after_each(answers, hostile):
+def test_server_survives_hostile_code(answers, hostile):
     assert answers[hostile.name][1].structured_content["status"] == "healthy"
 
 
-def test_nothing_of_the_host_is_seen(answers, planted):
-    told = json.dumps([answer.structured_content for answer, _ in answers.values()])
-    assert CANARY not in told
-    assert "Traceback" not in told
-    assert planted.parent.parent.name not in told.replace(str(planted), "")
+def test_hostile_code_reads_nothing_of_the_host(answers, planted):
+    content = json.dumps([answer.structured_content for answer, _ in answers.values()])
+    assert CANARY not in content
+    assert "Traceback" not in content
+    assert planted.parent.parent.name not in content.replace(str(planted), "")
 
 
-def test_nothing_of_the_host_is_changed(answers, planted):
+def test_hostile_code_changes_nothing_of_the_host(answers, planted):
     assert answers
     assert planted.read_text() == CANARY

@@ -25,29 +25,29 @@ def answer(calls, tool, arguments):
     return anyio.run(calls.answer, tool, arguments)
 
 
-def test_wrong_arguments_are_answered_in_the_tools_own_form(tmp_path):
+def test_wrong_arguments_are_answered_in_the_form_of_the_tool(tmp_path):
     calls = SymbolicToolSet(without_sandbox(tmp_path))
-    told = answer(calls, SymbolicTool.COMPARE, {"code": 1})
-    assert (told["status"], told["error_type"]) == ("error", "ValueError")
-    assert told["distinguishing_input"] is None
+    content = answer(calls, SymbolicTool.COMPARE, {"code": 1})
+    assert (content["status"], content["error_type"]) == ("error", "ValueError")
+    assert content["distinguishing_input"] is None
 
 
-def test_whatever_is_sent_along_the_server_says_how_it_is(tmp_path):
+def test_health_ignores_extra_arguments(tmp_path):
     calls = SymbolicToolSet(without_sandbox(tmp_path))
     assert answer(calls, SymbolicTool.HEALTH, {"bogus": 1})["status"] == "healthy"
 
 
-def test_a_bug_is_told_by_a_name_and_its_traceback_stays_here(tmp_path, caplog):
+def test_internal_error_is_named_without_its_traceback(tmp_path, caplog):
     def broken():
         raise ZeroDivisionError("a bug at /etc/passwd")
 
     calls = SymbolicToolSet(symbolic(AnalysisSandboxes(broken, tmp_path)))
     with caplog.at_level(logging.ERROR):
-        told = answer(calls, SymbolicTool.CHECK, {**HANGING, "timeout_seconds": 1})
-    assert (told["status"], told["error_type"]) == ("error", "RuntimeError")
-    incident = told["message"].removeprefix("Internal server error (incident ").rstrip(")")
+        content = answer(calls, SymbolicTool.CHECK, {**HANGING, "timeout_seconds": 1})
+    assert (content["status"], content["error_type"]) == ("error", "RuntimeError")
+    incident = content["message"].removeprefix("Internal server error (incident ").rstrip(")")
     assert incident in caplog.text
-    assert "passwd" not in told["message"]
+    assert "passwd" not in content["message"]
 
 
 class CallingOff:
@@ -69,7 +69,7 @@ class CallingOff:
                 raise
 
 
-def test_a_call_that_is_called_off_ends_before_its_time(analysis_sandboxes):
+def test_cancelled_call_ends_at_once(analysis_sandboxes):
     async def call_off():
         with anyio.CancelScope() as scope:
             watched = CallingOff(analysis_sandboxes, scope)
@@ -83,26 +83,26 @@ def test_a_call_that_is_called_off_ends_before_its_time(analysis_sandboxes):
 @pytest.mark.parametrize(
     ("kind", "code"), [(SymbolicErrorType.SYNTAX, -32602), (SymbolicErrorType.TIMEOUT, -32000)]
 )
-def test_as_a_protocol_error_it_holds_all_of_the_answer(kind, code, tmp_path):
-    told = error_answer(SymbolicTool.BRANCHES, kind, "no")
-    error = SymbolicToolSet(without_sandbox(tmp_path)).protocol_error(told)
-    assert (error.code, error.message, error.data) == (code, "no", told)
+def test_protocol_error_holds_the_whole_answer(kind, code, tmp_path):
+    content = error_answer(SymbolicTool.BRANCHES, kind, "no")
+    error = SymbolicToolSet(without_sandbox(tmp_path)).protocol_error(content)
+    assert (error.code, error.message, error.data) == (code, "no", content)
 
 
-def test_a_server_without_the_extra_does_not_praise_its_tools(tmp_path):
+def test_server_without_the_extra_offers_no_analysis_instructions(tmp_path):
     without = SymbolicToolSet(without_sandbox(tmp_path, installed=False))
     assert (without.offered, without.instructions) == ((SymbolicTool.HEALTH,), "")
     assert "symbolic_check" in SymbolicToolSet(without_sandbox(tmp_path)).instructions
 
 
-def test_by_itself_it_takes_a_real_sandbox_and_never_plain_processes():
+def test_default_engine_is_a_real_sandbox():
     assert code_runner_for("auto").provider().name in ("bubblewrap", "docker")
 
 
-def test_plain_processes_are_taken_by_who_names_them():
+def test_plain_processes_must_be_named():
     assert code_runner_for("process").provider().name == "process"
 
 
-def test_a_sandbox_that_there_is_none_of_is_refused():
+def test_unknown_engine_is_refused():
     with pytest.raises(UsageError, match="unknown sandbox 'podmen'"):
         code_runner_for("podmen").provider()

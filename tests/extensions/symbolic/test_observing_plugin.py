@@ -81,7 +81,7 @@ def seen(tmp_path):
     return {(one["test"].rpartition("::")[2], one["at"]): one for one in lines}
 
 
-def test_what_tests_see_is_written_down(seen):
+def test_observed_values_are_recorded(seen):
     assert seen["test_sees", 0]["form"] == ["number", "3"]
     assert seen["test_sees", 1]["text"] == "True"
     assert (seen["test_sees", 2]["type"], seen["test_sees", 2]["explicit"]) == ("ValueError", True)
@@ -89,13 +89,13 @@ def test_what_tests_see_is_written_down(seen):
     assert seen["test_sees", -1]["text"] == "to its end"
 
 
-def test_how_tests_end_is_written_down(seen):
+def test_test_outcomes_are_recorded(seen):
     ended = seen["test_runs_into_an_error", -1]
     assert (ended["type"], ended["explicit"]) == ("TypeError", False)
     assert seen["test_does_not_end", -1]["kind"] == "timeout"
 
 
-def test_tests_of_unittest_are_seen_too(seen):
+def test_unittest_tests_are_recorded(seen):
     assert seen["test_old", 4]["text"] == "True"
     assert seen["test_old", 5]["text"] == "False"
     assert (seen["test_old", -1]["type"], seen["test_old", -1]["explicit"]) == ("ValueError", True)

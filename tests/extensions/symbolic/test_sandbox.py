@@ -14,7 +14,7 @@ from agentbench.sandbox.interface import SandboxProvider
 from tests.sandbox.conformance_base import sh
 
 
-def test_the_code_is_there_and_each_bench_is_a_fresh_one(analysis_sandboxes):
+def test_each_bench_has_the_code_and_is_fresh(analysis_sandboxes):
     with analysis_sandboxes.opened("x = 'é'\n", cancel=Event()) as opened:
         assert sh(opened.sandbox, f"cat {SUBMITTED_MODULE}.py; touch left").stdout == "x = 'é'\n"
         assert opened.path.endswith(f"/{SUBMITTED_MODULE}.py")
@@ -22,7 +22,7 @@ def test_the_code_is_there_and_each_bench_is_a_fresh_one(analysis_sandboxes):
         assert sh(opened.sandbox, "ls").stdout == f"{SUBMITTED_MODULE}.py\n"
 
 
-def test_there_is_no_network_and_little_room(analysis_sandboxes):
+def test_sandbox_has_no_network_and_limited_disk(analysis_sandboxes):
     with analysis_sandboxes.opened("", cancel=Event()) as opened:
         links = sh(opened.sandbox, "cat /proc/net/dev").stdout.splitlines()[2:]
         written = sh(
@@ -32,7 +32,7 @@ def test_there_is_no_network_and_little_room(analysis_sandboxes):
     assert not written.ok
 
 
-def test_one_that_is_called_off_ends(analysis_sandboxes):
+def test_cancelled_sandbox_run_ends(analysis_sandboxes):
     cancel = Event()
     with analysis_sandboxes.opened("", cancel=cancel) as opened:
         cancel.set()
@@ -40,7 +40,7 @@ def test_one_that_is_called_off_ends(analysis_sandboxes):
             opened.run("analysis", "{}", seconds=60)
 
 
-def test_it_connects_when_it_is_first_asked_and_once(cache_dir, provider):
+def test_engine_is_connected_once_at_first_use(cache_dir, provider):
     asked = []
 
     def connect() -> SandboxProvider:
@@ -53,7 +53,7 @@ def test_it_connects_when_it_is_first_asked_and_once(cache_dir, provider):
     assert len(asked) == 1
 
 
-def test_where_there_is_no_sandbox_it_says_so_each_time(cache_dir):
+def test_missing_sandbox_is_reported_each_time(cache_dir):
     def refuse() -> SandboxProvider:
         raise UnavailableError("no sandbox works here")
 

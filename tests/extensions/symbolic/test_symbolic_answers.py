@@ -36,7 +36,7 @@ def statuses(found):
     return [(each.status, each.error_type, each.bounds.exhaustive) for each in answers]
 
 
-def test_where_all_paths_were_explored_it_is_proven():
+def test_exhausted_paths_are_a_proof():
     proven = SEEN.model_copy(update={"exhausted": True})
     assert statuses(proven) == [
         ("verified", None, True),
@@ -45,7 +45,7 @@ def test_where_all_paths_were_explored_it_is_proven():
     ]
 
 
-def test_where_the_bounds_ended_the_search_it_is_said_to_be_no_proof():
+def test_bounded_search_is_no_proof():
     assert statuses(SEEN) == [
         ("verified", None, False),
         ("unreachable", None, False),
@@ -56,7 +56,7 @@ def test_where_the_bounds_ended_the_search_it_is_said_to_be_no_proof():
     assert "no proof" in branches_answer("f", SEEN, SPENT).message
 
 
-def test_where_the_time_ended_it_nothing_is_verified():
+def test_timed_out_search_verifies_nothing():
     over = SEEN.model_copy(update={"over": True})
     assert statuses(over) == [
         ("timeout", "TimeoutError", False),
@@ -65,7 +65,7 @@ def test_where_the_time_ended_it_nothing_is_verified():
     ]
 
 
-def test_where_no_path_came_to_its_end_nothing_is_verified():
+def test_search_without_a_finished_path_verifies_nothing():
     nothing = AnalysisResult(paths=4, given_up={"CrosshairUnsupported": 4})
     assert {status for status, *_ in statuses(nothing)} == {"error"}
     message = check_answer("f", nothing, SPENT).message
@@ -75,14 +75,14 @@ def test_where_no_path_came_to_its_end_nothing_is_verified():
     )
 
 
-def test_paths_that_were_given_up_are_counted_and_named():
+def test_abandoned_paths_are_counted_and_named():
     some = SEEN.model_copy(update={"given_up": {"PathTimeout": 2}})
     answer = check_answer("f", some, SPENT)
     assert "2 of which were given up (PathTimeout)" in answer.message
     assert answer.bounds.paths_given_up == 2
 
 
-def test_what_no_call_confirms_is_neither_found_nor_excluded():
+def test_unconfirmed_claim_is_inconclusive():
     doubtful = SEEN.model_copy(update={"unconfirmed": ("f(3)",), "exhausted": True})
     check, path, branches = statuses(doubtful)
     assert check == path == ("error", "RuntimeError", False)
@@ -90,7 +90,7 @@ def test_what_no_call_confirms_is_neither_found_nor_excluded():
     assert "a real call does not confirm it" in check_answer("f", doubtful, SPENT).message
 
 
-def test_a_finding_counts_however_the_search_ended_and_shows_no_path_of_the_host():
+def test_finding_counts_after_any_end_and_hides_host_paths():
     found = AnalysisResult(paths=2, findings=(FINDING,), over=True)
     check = check_answer("f", found, SPENT)
     assert (check.status, check.time_seconds) == ("counterexample", 1.2346)
@@ -107,14 +107,14 @@ def answered(ending=ComparisonEnding.NO_DIFFERENCE, **told):
     return compared(ComparisonResult(ending=ending, **told))
 
 
-def test_two_are_different_only_on_an_input():
+def test_difference_needs_an_input():
     seen = BehaviourDifference(program=("f(1)",), call="f(1)", left="returns 1", right="returns 2")
     answer = answered(ComparisonEnding.DIFFERENT, difference=seen, inputs_tried=3)
     assert (answer.status, answer.confidence) == ("different", "proven")
     assert answer.message == "on f(1), f returns 1 and g returns 2"
 
 
-def test_two_are_proven_equivalent_only_on_all_of_their_paths():
+def test_equivalence_needs_all_paths():
     proven = answered(exhausted=True, paths_explored=2)
     assert (proven.status, proven.confidence, proven.bounds.exhaustive) == (
         "equivalent",
@@ -138,12 +138,12 @@ def test_two_are_proven_equivalent_only_on_all_of_their_paths():
         ({"inputs_tried": 0, "time_spent": 9.8}, "TimeoutError"),
     ],
 )
-def test_two_that_were_not_looked_at_enough_are_not_equivalent(told, error_type):
+def test_incomplete_search_is_not_equivalence(told, error_type):
     answer = answered(**told)
     assert (answer.status, answer.error_type, answer.confidence) == ("error", error_type, "none")
 
 
-def test_a_comparison_without_an_answer_says_why():
+def test_comparison_without_an_answer_says_why():
     assert compared(AnalysisResult(over=True)).error_type == "TimeoutError"
     ended = AnalysisResult(error_type="RuntimeError", message="ended by signal 9")
     assert compared(ended).message == "ended by signal 9"

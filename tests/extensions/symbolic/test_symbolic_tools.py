@@ -32,13 +32,13 @@ def arguments_for(tool):
     return read_arguments(tool.arguments, examples)
 
 
-def test_without_the_extra_only_the_tool_that_names_its_lack_is_offered():
+def test_missing_extra_leaves_only_the_health_tool():
     assert offered_tools(installed=False) == (SymbolicTool.HEALTH,)
     assert offered_tools(installed=True) == tuple(SymbolicTool)
 
 
 @pytest.mark.parametrize("tool", SEARCHES)
-def test_without_the_extra_a_call_is_told_what_to_install(tool, tmp_path):
+def test_call_without_the_extra_names_what_to_install(tool, tmp_path):
     bare = without_sandbox(tmp_path, installed=False)
     answer = bare.call(tool, arguments_for(tool), Event())
     assert (answer["status"], answer["error_type"]) == ("error", "ImportError")
@@ -46,7 +46,7 @@ def test_without_the_extra_a_call_is_told_what_to_install(tool, tmp_path):
 
 
 @pytest.mark.parametrize("tool", SEARCHES)
-def test_where_no_sandbox_works_nothing_is_run_and_the_answer_says_why(tool, tmp_path):
+def test_missing_sandbox_runs_nothing_and_says_why(tool, tmp_path):
     answer = without_sandbox(tmp_path).call(tool, arguments_for(tool), Event())
     assert (answer["status"], answer["error_type"]) == ("error", "RuntimeError")
     assert answer["message"] == (
@@ -55,25 +55,25 @@ def test_where_no_sandbox_works_nothing_is_run_and_the_answer_says_why(tool, tmp
 
 
 @pytest.mark.parametrize("tool", SEARCHES)
-def test_a_refusal_has_every_field_of_the_tools_own(tool):
+def test_refusal_has_every_field_of_the_tool(tool):
     answer = error_answer(tool, SymbolicErrorType.VALUE, "no")
     assert set(answer) == set(tool.answer.model_fields)
     jsonschema.validate(answer, describe_tool(tool, isolated=True).output_schema)
     assert (answer["status"], answer["time_seconds"]) == ("error", 0.0)
 
 
-def test_what_is_missing_is_named_and_the_server_is_healthy_all_the_same(tmp_path):
-    told = HealthArguments().run(without_sandbox(tmp_path, installed=False), Event())
-    assert told.status == "healthy"
-    assert told.sandbox is None
-    assert told.missing == ("a sandbox (no sandbox works here: bwrap at <host> says no)",)
-    assert (told.version, told.tools) == ("1.2.3", ("health_check",))
+def test_health_names_what_is_missing(tmp_path):
+    health = HealthArguments().run(without_sandbox(tmp_path, installed=False), Event())
+    assert health.status == "healthy"
+    assert health.sandbox is None
+    assert health.missing == ("a sandbox (no sandbox works here: bwrap at <host> says no)",)
+    assert (health.version, health.tools) == ("1.2.3", ("health_check",))
 
 
-def test_versions_are_those_that_are_installed(analysis_sandboxes):
-    told = HealthArguments().run(symbolic(analysis_sandboxes), Event())
-    assert (told.message, told.sandbox) == ("nothing is missing", "bubblewrap")
-    for version in (told.crosshair_version, told.hypothesis_version, told.z3_version):
+def test_health_names_installed_versions(analysis_sandboxes):
+    health = HealthArguments().run(symbolic(analysis_sandboxes), Event())
+    assert (health.message, health.sandbox) == ("nothing is missing", "bubblewrap")
+    for version in (health.crosshair_version, health.hypothesis_version, health.z3_version):
         assert version[0].isdigit()
 
 
@@ -86,17 +86,13 @@ def refused(**changed):
     return str(refusal.value)
 
 
-def test_half_a_minute_is_what_a_search_gets_when_nothing_is_said():
-    assert read_arguments(CheckArguments, FINE).timeout_seconds == 30
-
-
 @pytest.mark.parametrize("name", ["f", "Parser.parse", "_f1", "größe"])
-def test_names_of_pythons_are_taken_dotted_or_not(name):
+def test_python_versions_are_accepted_with_and_without_dot(name):
     assert read_arguments(CheckArguments, {**FINE, "function_name": name}).function_name == name
 
 
 @pytest.mark.parametrize("name", ["", "1f", "f()", "a..b", ".f", "f.", "a b", "f\n", "f\0", "-f"])
-def test_other_names_are_refused(name):
+def test_other_python_versions_are_refused(name):
     assert refused(function_name=name) == (
         "function_name: is not a Python name, such as parse or Parser.parse"
     )
@@ -105,11 +101,11 @@ def test_other_names_are_refused(name):
 @pytest.mark.parametrize(
     "seconds", [0, -1, 601, float("inf"), float("nan"), "5", True, None.__class__]
 )
-def test_a_timeout_is_a_number_of_seconds_within_bounds(seconds):
+def test_timeout_has_bounds(seconds):
     assert refused(timeout_seconds=seconds).startswith("timeout_seconds: Input should be")
 
 
-def test_code_is_text_that_a_file_can_hold_and_not_too_long():
+def test_code_is_encodable_text_of_limited_length():
     assert refused(code="x" * (MAX_CODE_BYTES + 1)).startswith("code: is 1000001 bytes long")
     assert refused(code="é" * MAX_CODE_BYTES).startswith("code: is 2000000 bytes long")
     assert refused(code="x = '\ud800'").startswith("code: contains half of a surrogate pair")
@@ -119,22 +115,22 @@ def test_code_is_text_that_a_file_can_hold_and_not_too_long():
     )
 
 
-def test_all_faults_are_told_at_once():
+def test_all_argument_errors_are_reported_at_once():
     with pytest.raises(InvalidArgumentsError) as refusal:
         read_arguments(FindPathArguments, {"code": 1, "exception_type": "a b", "bogus": 2})
-    told = [fault.partition(":")[0] for fault in refusal.value.faults]
-    assert told == ["code", "function_name", "exception_type", "bogus"]
+    names = [fault.partition(":")[0] for fault in refusal.value.faults]
+    assert names == ["code", "function_name", "exception_type", "bogus"]
 
 
 @pytest.mark.parametrize("tool", SymbolicTool)
-def test_each_tool_has_closed_schemas_examples_and_a_short_definition(tool):
+def test_tools_have_closed_schemas_examples_and_short_definitions(tool):
     described = describe_tool(tool, isolated=False)
     check_schemas(described)
     check_arguments(described, tool.arguments)
     check_length(described)
 
 
-def test_the_tools_change_nothing_and_reach_nothing():
+def test_tools_are_annotated_read_only_and_closed_world():
     for tool in SymbolicTool:
         annotations = describe_tool(tool, isolated=False).annotations
         assert annotations.read_only_hint

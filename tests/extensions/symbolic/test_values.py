@@ -20,6 +20,6 @@ from agentbench.extensions.symbolic.mounted.agentbench_mounted.outcomes import i
         ("inf", "-inf", False),
     ],
 )
-def test_numbers_are_the_same_up_to_the_order_of_a_sum(left, right, same):
+def test_numbers_are_equal_up_to_the_order_of_a_sum(left, right, same):
     assert is_same(["number", left], ["number", right]) is same
     assert is_same(["number", right], ["number", left]) is same

@@ -45,7 +45,7 @@ def amplified(source: str = SOURCE, most: int = 40, seed: int = 0) -> AmplifiedT
     return found
 
 
-def test_what_is_made_is_python_and_each_changed_test_is_in_it() -> None:
+def test_made_file_is_python_with_each_changed_test() -> None:
     made = amplified()
     tree = ast.parse(made.source)
     compile(made.source, "test_x.py", "exec")
@@ -58,20 +58,20 @@ def test_what_is_made_is_python_and_each_changed_test_is_in_it() -> None:
     }
 
 
-def test_fixtures_and_names_stay_as_they_were() -> None:
+def test_fixtures_and_names_are_unchanged() -> None:
     made = amplified()
     assert "PRICES = {'tea': 3}" in made.source
     assert "Cart('mine')" in made.source
     assert "('text', 'shown')" in made.source
 
 
-def test_what_is_expected_is_never_changed() -> None:
+def test_expected_values_are_unchanged() -> None:
     edits = [edit for one in amplified(most=200).variants.values() for edit in one.edits]
     assert edits
     assert not [edit for edit in edits if "'A'" in edit.before and "'A'" not in edit.after]
 
 
-def test_each_changed_test_of_several_cases_has_one_and_no_names_for_them() -> None:
+def test_changed_parametrized_test_has_one_case_without_id() -> None:
     made = amplified()
     tree = ast.parse(made.source)
     shown = [node for node in tree.body if getattr(node, "name", "").startswith("test_shown")]
@@ -85,7 +85,7 @@ def test_each_changed_test_of_several_cases_has_one_and_no_names_for_them() -> N
         assert decorator.keywords == []
 
 
-def test_assertions_and_expected_errors_are_observed_and_judge_nothing() -> None:
+def test_assertions_and_expected_errors_are_only_observed() -> None:
     made = amplified()
     assert "assert " not in made.source
     assert "pytest.raises" not in made.source
@@ -93,23 +93,23 @@ def test_assertions_and_expected_errors_are_observed_and_judge_nothing() -> None
     assert "cart.total()" in made.places
 
 
-def test_steps_are_left_out_and_done_twice() -> None:
+def test_steps_are_omitted_and_repeated() -> None:
     afters = {edit.after for one in amplified(most=200).variants.values() for edit in one.edits}
     assert "nothing" in afters
     assert "cart.add('tea', 2) twice" in afters
 
 
-def test_the_same_seed_makes_the_same_file_and_another_one_another() -> None:
+def test_seed_decides_the_made_file() -> None:
     assert amplified() == amplified()
     assert amplified(seed=1).source != amplified().source
 
 
-def test_a_file_without_tests_is_none_and_a_test_without_anything_to_change_is_left_out() -> None:
+def test_files_and_tests_without_changes_are_left_out() -> None:
     assert amplify("x = 1\n", seed=0, most=lambda _name: 5) is None
     assert amplify("def test_x():\n    assert f()\n", seed=0, most=lambda _name: 5) is None
 
 
-def test_what_looks_into_private_parts_is_not_observed() -> None:
+def test_private_attributes_are_not_observed() -> None:
     made = amplified(
         "def test_x():\n    c = C(1)\n    assert c._items == [1]\n    assert c.n == 1\n"
     )
@@ -128,17 +128,17 @@ def test_assertions_of_unittest_are_observed_too() -> None:
     assert "assertRaises" not in made.source
 
 
-def test_a_node_id_leads_to_the_changed_test() -> None:
+def test_node_id_finds_the_changed_test() -> None:
     assert changed_name("tests/test_x.py::TestA::test_b__as_3[one-1]") == "test_b__as_3"
 
 
-def test_a_called_method_is_taken_in_exchange_for_another_that_is_called() -> None:
+def test_called_method_is_exchanged_for_another_called_one() -> None:
     source = "def test_x():\n    assert I.open(1, 2).size() == I.closed(3, 4).size()\n"
     afters = {edit.after for one in amplified(source, 100).variants.values() for edit in one.edits}
     assert {"I.closed(1, 2)", "I.open(3, 4)"} <= afters
 
 
-def test_every_sign_is_put_in_somewhere() -> None:
+def test_every_sign_is_inserted() -> None:
     text, others = "10 * rate|half", ["-delta|abs"]
     drawn = [other_texts(text, others, Random(seed)) for seed in range(20)]
     found = {one for made in drawn for one in made}
@@ -147,11 +147,11 @@ def test_every_sign_is_put_in_somewhere() -> None:
     assert all(len(made) <= 41 for made in drawn)
 
 
-def test_a_short_name_is_exchanged_and_not_taken_apart() -> None:
+def test_short_name_is_exchanged_as_a_whole() -> None:
     assert set(other_texts("a", ["b", "long one"], Random(0))) <= {"b", "long one"}
 
 
-def test_cases_that_are_not_written_down_are_left_alone() -> None:
+def test_computed_cases_are_unchanged() -> None:
     tree = ast.parse("@pytest.mark.parametrize('x', CASES)\ndef test_x(x): pass\n")
     (function,) = tree.body
     assert isinstance(function, ast.FunctionDef)
@@ -159,7 +159,7 @@ def test_cases_that_are_not_written_down_are_left_alone() -> None:
     assert ast.unparse(function.decorator_list[0]) == "pytest.mark.parametrize('x', CASES)"
 
 
-def test_of_several_changes_each_part_is_made() -> None:
+def test_each_of_several_changes_is_also_made_alone() -> None:
     made = amplified(most=200)
     name = next(name for name, one in made.variants.items() if len(one.changes) == 3)
     fewer = reduce(SOURCE, made, [name])
@@ -172,13 +172,13 @@ def test_of_several_changes_each_part_is_made() -> None:
     compile(fewer.source, "test_x.py", "exec")
 
 
-def test_of_one_change_there_is_no_part() -> None:
+def test_single_change_has_no_parts() -> None:
     made = amplified()
     single = [name for name, one in made.variants.items() if len(one.changes) == 1]
     assert reduce(SOURCE, made, single) is None
 
 
-def test_tests_of_the_same_name_in_two_classes_are_told_apart() -> None:
+def test_same_test_name_in_two_classes_is_kept_apart() -> None:
     source = "class TestA:\n    def test_x(self):\n        assert f(1) == 2\n"
     made = amplified(source + source.replace("TestA", "TestB").replace("f(1)", "g(5)"))
     befores = {one.edits[0].before for one in made.variants.values() if one.edits}

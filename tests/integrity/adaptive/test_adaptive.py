@@ -1,6 +1,5 @@
 """Agents that know the protocol's source are not resolved, and each of them is live."""
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -35,14 +34,14 @@ def _was_judged(record: AttemptRecord) -> bool:
 
 
 @pytest.mark.parametrize("agent", gate_and_soak(in_the_gate(), AGENTS))
-def test_an_adaptive_agent_is_not_resolved(
+def test_adaptive_agent_is_not_resolved(
     walled_bench: Bench, tmp_path: Path, agent: AdaptiveAgent
 ) -> None:
     try_adaptive(walled_bench, agent, tmp_path)
 
 
 @pytest.mark.parametrize("agent", LIMITS, ids=lambda agent: agent.name)
-def test_a_known_limit_is_not_recorded_as_sealed(
+def test_known_limit_is_not_recorded_as_sealed(
     walled_bench: Bench, tmp_path: Path, agent: AdaptiveAgent
 ) -> None:
     record = walled_bench.command(agent.task.write(tmp_path / "small"), f"set -e; {agent.line}")
@@ -55,32 +54,21 @@ def test_a_known_limit_is_not_recorded_as_sealed(
 
 @pytest.mark.docker
 @pytest.mark.parametrize("agent", gate_and_soak(in_docker(), AGENTS))
-def test_an_adaptive_agent_is_not_resolved_in_docker(
+def test_adaptive_agent_is_not_resolved_in_docker(
     docker_bench: Bench, tmp_path: Path, agent: AdaptiveAgent
 ) -> None:
     try_adaptive(docker_bench, agent, tmp_path)
 
 
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
-def test_the_agent_fools_a_naive_harness(naive: NaiveHarness, agent: AdaptiveAgent) -> None:
+def test_agent_fools_a_naive_harness(naive: NaiveHarness, agent: AdaptiveAgent) -> None:
     try_naively(naive, agent)
 
 
 @pytest.mark.parametrize("family", Family)
-def test_the_first_agent_of_each_family_fools_a_naive_harness(
+def test_first_agent_of_each_family_fools_a_naive_harness(
     bubblewrap: BubblewrapProvider, family: Family
 ) -> None:
     """The soak tries all of them."""
     first = next(agent for agent in AGENTS if agent.family is family)
     try_naively(NaiveHarness(provider=bubblewrap), first)
-
-
-def test_each_family_has_several_agents_of_different_names() -> None:
-    counts = Counter(agent.family for agent in AGENTS)
-    assert min(counts[family] for family in Family) >= 7
-    assert counts.total() >= 60
-    assert len({agent.name for agent in AGENTS}) == counts.total()
-    assert sum(agent.beat_blind_runs for agent in AGENTS) >= 40
-    assert {agent.family for agent in in_docker()} >= {Family.PLAUSIBLE, Family.RECORDER}
-    assert {agent.family for agent in in_the_gate()} == set(Family)
-    assert len(in_the_gate()) >= 25

@@ -11,7 +11,6 @@ from tests.integrity.expectation_changes.real_pytest import outcomes
 
 @pytest.fixture(scope="session")
 def corpus_outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
-    """As written, disguised, and with other line ends."""
     folder = tmp_path_factory.mktemp("corpus")
     (folder / "pytest.ini").write_text("[pytest]\n")
     for variant in ("original", "disguised", "crlf"):
@@ -32,5 +31,4 @@ def corpus_outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[
 
 @pytest.fixture(scope="session")
 def passing(corpus_outcomes: dict[str, dict[str, str]]) -> list[str]:
-    """The tests that pass as they are written."""
     return [test for test, outcome in corpus_outcomes["original"].items() if outcome == "passed"]

@@ -33,7 +33,6 @@ def folded(text: str) -> ast.AST:
 
 
 def differences(one: object, other: object) -> int:
-    """How many of the smallest parts differ; an element more or less is one."""
     if isinstance(one, list) and isinstance(other, list):
         return _of_lists(one, other)
     if type(one) is not type(other):

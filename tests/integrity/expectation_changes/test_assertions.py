@@ -112,7 +112,7 @@ def test_what_may_not_be_run_is_doubted(body: str, doubt: int):
 @pytest.mark.parametrize(
     "before", ["global_ = 1\nN = 1\nN = 2", "N = 1\ndef f():\n    global N", "if x:\n    N = 1"]
 )
-def test_a_name_that_may_stand_for_something_else_is_no_expected_value(before: str):
+def test_name_that_may_stand_for_something_else_is_no_expected_value(before: str):
     assert values("assert f() == N", before) == []
 
 

@@ -42,7 +42,7 @@ def test_every_end_of_a_test_fails(text: str, flag: bool):
         assert ends(rewrite_tests(text, "t.py", [], Random(seed)).source, flag) == "passed"
 
 
-def test_the_others_of_the_file_get_an_assertion_of_the_same_shape_that_holds():
+def test_others_of_the_file_get_an_assertion_of_the_same_shape_that_holds():
     text = "def test(): f()\n\ndef test_other():\n    assert f() == 1\n    return\n"
     source = rewrite_tests(text, "t.py", ["t.py::test"], Random(1)).source
     one, other = (ast.unparse(node).count("assert") for node in ast.parse(source).body)

@@ -6,7 +6,6 @@ from agentbench.integrity.expectation_changes.engine import rewrite_tests
 
 
 def mutants(expected: str) -> set[int | str]:
-    """Lengths that an expected container has when it is changed in many ways."""
     text = f"def test():\n    assert found() == {expected}\n"
     lengths: set[int | str] = set()
     for seed in range(60):

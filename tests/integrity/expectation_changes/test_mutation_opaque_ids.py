@@ -62,8 +62,6 @@ def test_double(value, expected):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blind:
-    """The corpus as it is in blind runs, and how its tests end there."""
-
     mutations: dict[str, RewrittenTestFile]
     ends: dict[str, str]
 
@@ -79,7 +77,6 @@ def original(corpus_outcomes: dict[str, dict[str, str]]) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def selected(original: dict[str, str]) -> dict[str, list[str]]:
-    """Which tests are changed in each variant of each file."""
     found: dict[str, list[str]] = {}
     for name, text in CORPUS.items():
         passing = [test for test in of(original, name) if original[test] == "passed"]
@@ -114,13 +111,13 @@ def of(ends: dict[str, str], name: str) -> list[str]:
     return [test for test in ends if test.startswith(f"{name}::")]
 
 
-def test_a_disguised_file_ends_the_same_under_its_new_ids(original: dict[str, str], blind: Blind):
+def test_disguised_file_ends_the_same_under_its_new_ids(original: dict[str, str], blind: Blind):
     assert {test: blind.end("none", test) for test in original} == original
     assert len([test for test in blind.ends if test.startswith("none/")]) == len(original)
 
 
 @pytest.mark.parametrize("variant", ["first", "second"])
-def test_the_changed_half_fails_and_the_other_ends_as_before(
+def test_changed_half_fails_and_the_other_ends_as_before(
     original: dict[str, str], selected: dict[str, list[str]], blind: Blind, variant: str
 ):
     changed = {test for file, tests in selected.items() if variant in file for test in tests}
@@ -147,7 +144,7 @@ def test_most_ids_are_renamed(blind: Blind):
     assert sum(len(one.renamed) for one in blind.mutations.values()) > 360
 
 
-def test_the_same_seed_gives_the_same_ids_whatever_the_order(original: dict[str, str]):
+def test_same_seed_gives_the_same_ids_whatever_the_order(original: dict[str, str]):
     name = "test_node_ids.py"
     listed = of(original, name)
     one, other = (
@@ -169,7 +166,7 @@ def test_without_a_list_nothing_is_renamed():
     assert "# must be" in rewrite_tests(CORPUS["test_node_ids.py"], "t.py", [], Random(5)).source
 
 
-def test_the_selected_are_found_again_though_they_are_not_listed():
+def test_selected_are_found_again_though_they_are_not_listed():
     test = "t.py::test_double[2-4]"
     mutation = rewrite_tests(TEXT, "t.py", [test], Random(1), listed=())
     assert mutation.renamed.keys() == {test}

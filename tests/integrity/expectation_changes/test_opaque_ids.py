@@ -27,7 +27,6 @@ def table(rows: list[tuple[str | None, ...]]) -> ParameterTable:
 
 
 def known(tables: list[Ids], listed: list[set[str]]) -> dict[str, tuple[int, ...]]:
-    """The rows of each name, the tables in the order of the decorators."""
     found = _cases_by_name([table(list(rows)) for rows in reversed(tables)], listed)
     return {name: case.rows for name, case in found.items()}
 
@@ -41,7 +40,6 @@ def partly_known(tables: list[Ids], data: st.DataObject) -> list[ParameterTable]
 
 
 def numbered(ids: list[str]) -> list[str]:
-    """As pytest 9 makes them unique."""
     counts, done, given = Counter(ids), list(ids), Counter[str]()
     for at, id_ in enumerate(ids):
         if counts[id_] > 1:
@@ -61,7 +59,7 @@ def as_pytest_names(tables: list[Ids]) -> dict[tuple[int, ...], str]:
 
 @settings(max_examples=150, deadline=None)
 @given(TABLES, st.data())
-def test_a_name_is_never_taken_for_another_case(tables: list[Ids], data: st.DataObject):
+def test_name_is_never_taken_for_another_case(tables: list[Ids], data: st.DataObject):
     truth = as_pytest_names(tables)
     listed = set(data.draw(st.lists(st.sampled_from(sorted(truth.values())), min_size=1)))
     found = known(tables, [listed])
@@ -80,7 +78,7 @@ def test_what_is_not_known_is_told_from_the_rest_or_not_at_all(
 
 @settings(max_examples=150, deadline=None)
 @given(TABLES, st.data())
-def test_a_part_that_is_not_known_of_is_noticed(tables: list[Ids], data: st.DataObject):
+def test_part_that_is_not_known_of_is_noticed(tables: list[Ids], data: st.DataObject):
     at = data.draw(st.integers(0, len(tables)))
     more: list[Ids] = [*tables[:at], data.draw(ROWS), *tables[at:]]
     truth = as_pytest_names(more)

@@ -19,7 +19,7 @@ from tests.integrity.expectation_changes.test_disguise import SCALARS
 
 
 @given(SCALARS, st.randoms(use_true_random=False))
-def test_a_changed_value_is_another_one_of_the_same_kind(value: object, rng: Random):
+def test_changed_value_is_another_one_of_the_same_kind(value: object, rng: Random):
     new = other_value(value, rng)
     assert new != value
     assert type(new) is (bool if value is None else type(value))
@@ -57,13 +57,13 @@ def test_a_changed_number_keeps_its_form(value: int, rng: Random):
 
 
 @given(st.text(max_size=8), st.randoms(use_true_random=False))
-def test_a_far_text_is_no_part_of_the_old_one(value: str, rng: Random):
+def test_far_text_is_no_part_of_the_old_one(value: str, rng: Random):
     new = other_value(value, rng, FAR)
     assert isinstance(new, str)
     assert new not in value * 3
 
 
-def test_a_far_number_is_in_no_likely_range():
+def test_far_number_is_in_no_likely_range():
     assert all(abs(other_value(seed, Random(seed), FAR) - seed) > 2999 for seed in range(50))
 
 
@@ -80,7 +80,7 @@ def test_a_far_number_is_in_no_likely_range():
         ("[a-c]+$", "abc"),
     ],
 )
-def test_a_changed_pattern_does_not_match(pattern: str, text: str):
+def test_changed_pattern_does_not_match(pattern: str, text: str):
     assert re.search(pattern, text)
     for seed in range(60):
         new = other_pattern(pattern, Random(seed))
@@ -89,7 +89,7 @@ def test_a_changed_pattern_does_not_match(pattern: str, text: str):
 
 
 @pytest.mark.parametrize("pattern", ["a|b", "(?i)text.", "[", "(?P<a>.)"])
-def test_a_pattern_that_is_not_understood_is_left_alone(pattern: str):
+def test_pattern_that_is_not_understood_is_left_alone(pattern: str):
     assert other_pattern(pattern, Random(1)) is None
 
 
@@ -98,7 +98,7 @@ def test_a_pattern_that_is_not_understood_is_left_alone(pattern: str):
     [("ValueError",), ("KeyError", "TypeError"), ("OwnError",), ("Exception",), ("LookupError",)],
     ids="-".join,
 )
-def test_a_changed_error_is_unrelated(names: tuple[str, ...]):
+def test_changed_error_is_unrelated(names: tuple[str, ...]):
     for seed in range(20):
         new = getattr(builtins, other_error(names, Random(seed)) or "")
         for name in names:
@@ -107,10 +107,10 @@ def test_a_changed_error_is_unrelated(names: tuple[str, ...]):
             assert not issubclass(known, new)
 
 
-def test_a_warning_becomes_another_warning():
+def test_warning_becomes_another_warning():
     assert (other_error(["DeprecationWarning"], Random(1)) or "").endswith("Warning")
 
 
 @pytest.mark.parametrize("name", ["BaseException", "KeyboardInterrupt", "SystemExit", "Warning"])
-def test_an_error_that_would_end_the_run_or_has_no_like_is_left_alone(name: str):
+def test_error_that_would_end_the_run_or_has_no_like_is_left_alone(name: str):
     assert other_error([name], Random(1)) is None

@@ -58,7 +58,7 @@ def failures(source: str) -> dict[str, int]:
     }
 
 
-def test_the_examples_are_right():
+def test_examples_are_right():
     assert failures(TEXT) == {"m": 0, "m.Box": 0, "m.double": 0}
 
 
@@ -70,7 +70,7 @@ def test_one_output_of_the_selected_doctest_is_changed(name: str):
         assert failures(mutation.source) == {"m": 0, "m.Box": 0, "m.double": 0} | {name: 1}
 
 
-def test_a_docstring_without_outputs_cannot_be_changed():
+def test_docstring_without_outputs_cannot_be_changed():
     mutation = rewrite_tests(TEXT, "m.py", ["m.py::m.Box.no_example"], Random(1))
     assert mutation.changed == ()
     assert [one.fails for one in mutation.weakly_controlled] == [False]

@@ -86,8 +86,6 @@ _NAMES = (
 
 
 class Hostile:
-    """Makes the forms of one seed."""
-
     def __init__(self, seed: int) -> None:
         self._rng = random.Random(seed)
         self._left = 0  # the nodes that one recording may still get
@@ -146,8 +144,8 @@ class Hostile:
 
         names = [rng.choice(_NAMES) for _ in range(rng.choice([0, 1, 2, 3, 9]))]
         base = self.form(depth) if rng.random() < 0.3 else None
-        said = {name: self.form(depth) for name in _SAID if rng.random() < 0.25}
-        return ["object", rng.choice(_KINDS), names, base, state(), state(), said]
+        disclosures = {name: self.form(depth) for name in _SAID if rng.random() < 0.25}
+        return ["object", rng.choice(_KINDS), names, base, state(), state(), disclosures]
 
     def _deep(self, kind: str) -> object:
         found = self._single()
@@ -156,7 +154,6 @@ class Hostile:
         return found
 
     def changed(self, form: object) -> object:
-        """A form in which some parts differ."""
         if self._rng.random() < 0.12:
             return self.form(2)
         if not isinstance(form, list) or form[:1] == ["object"]:
@@ -164,7 +161,6 @@ class Hostile:
         return [self.changed(part) if isinstance(part, list) else part for part in form]
 
     def records(self, known: list[dict[str, object]] | None = None) -> list[dict[str, object]]:
-        """The recordings of all tests, which are like known ones or new."""
         rng = self._rng
         if known is not None and rng.random() < 0.7:
             return [
@@ -189,7 +185,6 @@ class Hostile:
         return found
 
     def content(self, records: list[dict[str, object]]) -> bytes:
-        """The file with the recordings, sometimes damaged."""
         content = "\n".join(map(json.dumps, records)).encode()
         for _ in range(self._rng.choice([0, 0, 0, 1, 5])):
             at = self._rng.randrange(len(content))
@@ -198,18 +193,15 @@ class Hostile:
 
 
 def made_plan() -> SealedPlan:
-    """The plan that all seeds share."""
     return plan(_BODY, *_TESTS)
 
 
 def outcome(content: bytes) -> SealedOutcome:
-    """A run that left these recordings; its tests passed."""
     tests = frozenset(NodeId(f"test_it.py::{test}") for test in _TESTS)
     return SealedOutcome(passed=tests, ended=tests, recordings=read_recordings(content))
 
 
 def judged(planned: SealedPlan, seed: int) -> tuple[JudgedSeal, float]:
-    """The finding for hostile recordings, without or with a reference's; the seconds it took."""
     hostile = Hostile(seed)
     known = hostile.records()
     runs: tuple[ReferenceRun, ...] = ()
@@ -242,7 +234,6 @@ def executions(seeds: Iterable[int]) -> Iterator[tuple[JudgedSeal, float]]:
 
 
 def main() -> None:
-    """Judge seeds for some time; the last lines say what was tried."""
     parser = argparse.ArgumentParser(prog="python -m tests.integrity.sealing.hostile_recordings")
     parser.add_argument("--seconds", type=float, default=3600)
     parser.add_argument("--first-seed", type=int, default=0)

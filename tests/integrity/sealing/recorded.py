@@ -23,13 +23,11 @@ recorder.begin("test_m.py::test_a")
 
 
 def recorded(value):
-    """A value as the host reads its recording."""
     form, _ = bounded(canonical_form(value))
     return parse_canonical(json.loads(json.dumps(form)))
 
 
 def record(program, python, tmp_path):
-    """The recordings of a program that ran under a Python, by their test."""
     file = tmp_path / "recordings.jsonl"
     head = _HEAD.format(mounted=str(MOUNTED), file=str(file))
     command = [python, "-I", "-c", head + textwrap.dedent(program)]

@@ -123,12 +123,12 @@ def test_order_and_membership_are_those_of_python(one, other):
 
 
 @given(LITERALS)
-def test_the_text_of_a_value_says_the_value(value):
+def test_text_of_a_value_says_the_value(value):
     assert equal(recorded(value), tree(repr(value).replace("datetime.date", "date"))) is YES
 
 
 @pytest.mark.parametrize("accepted", [5, 6, 7])
-def test_an_object_that_accepts_plausible_values_never_agrees(accepted):
+def test_object_that_accepts_plausible_values_never_agrees(accepted):
     hostile = recorded(Plausible())
     assert equal(hostile, tree(str(accepted))) is not YES
     assert compare(ast.NotEq, hostile, tree(str(accepted))) is not YES
@@ -206,11 +206,11 @@ def test_an_object_that_accepts_plausible_values_never_agrees(accepted):
     ],
     ids=lambda value: ascii(value) if isinstance(value, str | int) else type(value).__name__,
 )  # fmt: skip
-def test_a_value_agrees_with_the_text_of_what_is_expected(actual, text, agreement):
+def test_value_agrees_with_the_text_of_what_is_expected(actual, text, agreement):
     assert equal(recorded(actual), tree(text, N="5")) is agreement
 
 
-def test_trees_say_as_much_as_the_text_does():
+def test_trees_agree_like_their_texts():
     assert tree("f(1)") == Unknown()
     assert tree("ANY") == Anything()
     assert tree("Stats(x, idle=1)") == Constructed(
@@ -223,7 +223,7 @@ def test_trees_say_as_much_as_the_text_does():
     assert tree("settings.DEBUG") == Unknown()
 
 
-def test_a_deep_expression_is_unknown_and_no_error():
+def test_deep_expression_is_unknown_and_no_error():
     assert equal(recorded([]), tree("[" * 90 + "]" * 90)) is NO
     assert tree("-" * 90 + "x") == Unknown()
 
@@ -232,7 +232,7 @@ def test_whether_a_token_equals_a_value_is_unknown():
     assert equal(recorded(6), recorded(Token(3))) is UNKNOWN
 
 
-def test_an_unreadable_value_equals_nothing():
+def test_unreadable_value_equals_nothing():
     assert equal(Unreadable(), Unreadable()) is NO
     assert equal(Unreadable(), Anything()) is NO
 
@@ -327,7 +327,7 @@ def test_exceptions_agree_by_their_classes_and_texts(error, names, pattern, agre
     assert raised_as_expected(raised, names, pattern) is agreement
 
 
-def test_one_of_the_warnings_has_to_agree():
+def test_one_warning_must_agree():
     warned = (recorded(UserWarning("a")), recorded(DeprecationWarning("b")))
     assert warned_as_expected(warned, ["DeprecationWarning"], "b") is YES
     assert warned_as_expected(warned, ["DeprecationWarning"], "a") is NO
@@ -335,6 +335,6 @@ def test_one_of_the_warnings_has_to_agree():
     assert warned_as_expected(None, ["Warning"]) is NO
 
 
-def test_a_search_that_takes_too_long_is_given_up():
+def test_slow_search_is_abandoned():
     assert matches(r"a.*b.*c", "xx a b " + "y" * 5000 + "c") is YES
     assert matches(r"a.*b.*d", "xx a b " + "y" * 5000 + "c") is NO

@@ -93,7 +93,7 @@ def test_plain_values_come_back_as_they_were(value):
 
 
 @given(st.recursive(SCALARS, lambda parts: st.lists(parts) | st.dictionaries(SCALARS, parts)))
-def test_the_stored_form_of_a_value_is_read_as_the_same_value(value):
+def test_stored_form_of_a_value_is_read_as_the_same_value(value):
     first = recorded(value)
     assert parse_canonical(json.loads(json.dumps(to_json(first)))) == first
     assert isinstance(shown(first), str)
@@ -314,12 +314,12 @@ def test_large_values_are_bounded_and_have_the_digest_of_the_whole(value, other)
     ],
     ids=lambda value: ascii(value) if isinstance(value, str | int) else type(value).__name__,
 )  # fmt: skip
-def test_a_malformed_form_is_unreadable(form):
+def test_malformed_form_is_unreadable(form):
     assert parse_canonical(form) == Unreadable()
     assert digest_of(parse_canonical(["list", form]))
 
 
-def test_a_form_that_is_nested_too_deep_is_unreadable_there():
+def test_form_that_is_nested_too_deep_is_unreadable_there():
     form = ["int", "1"]
     for _ in range(300):
         form = ["list", form]
@@ -366,7 +366,7 @@ def test_values_are_shown_as_python_writes_them(value, text):
     assert len(found) <= 200
 
 
-def test_a_digest_is_shown_with_its_count():
+def test_digest_is_shown_with_its_count():
     assert shown(Digest("ab" * 32, 7)) == "<7 values, SHA-256 abababababab…>"
     assert shown(Group("list", (), Digest("ab" * 32, 7))) == "[… 7 more]"
     assert isinstance(recorded(object()), Instance)
@@ -404,7 +404,7 @@ def test_proxies_are_recorded_with_what_they_stand_for():
     assert equal(recorded(Lazy()), of_python({"a": 1})) is Agreement.YES
 
 
-def test_the_state_of_an_object_is_bounded_and_its_public_part_comes_first():
+def test_state_of_an_object_is_bounded_and_its_public_part_comes_first():
     class Large:
         def __init__(self):
             self._cache = {n: [n] for n in range(5000)}
@@ -415,7 +415,7 @@ def test_the_state_of_an_object_is_bounded_and_its_public_part_comes_first():
     assert has_unreadable(found.items[0])
 
 
-def test_a_mapping_keeps_its_keys_and_the_values_that_fit():
+def test_mapping_keeps_its_keys_and_the_values_that_fit():
     deep = 1
     for _ in range(20):
         deep = [deep]
@@ -438,7 +438,7 @@ def test_a_mapping_keeps_its_keys_and_the_values_that_fit():
     ],
     ids=lambda value: value.kind,
 )
-def test_a_malformed_value_is_compared_and_shown_without_an_error(value):
+def test_malformed_value_is_compared_and_shown_without_an_error(value):
     assert equal(value, value) in Agreement
     assert len(digest_of(value)) == 64
     assert shown(value)

@@ -17,7 +17,6 @@ IT = NodeId("test_it.py::T::test_it")
 
 
 def file_with(body: str, *, head: str = "") -> str:
-    """A test file whose only test has this body."""
     indented = "".join(f"        {line}\n" for line in dedent(body).strip().splitlines())
     return f"{IMPORTS}{dedent(head)}\nclass T(Base):\n    def test_it(self):\n{indented}"
 
@@ -41,14 +40,14 @@ def sealed(body: str, *, head: str = "") -> SealedFile:
         "with self.assertRaisesMessage(KeyError, self.check(1) + 'sixty'):\n    parse('a')",
     ],
 )
-def test_a_computed_text_is_taken_out(body):
+def test_computed_text_is_taken_out(body):
     file = sealed(body)
     assert "sixty" not in file.source
     assert file.functions["T::test_it"].unsealed is None
 
 
 @pytest.mark.parametrize(("text", "is_sealed"), [("f'sixty {y}'", True), ("f'{y}'", False)])
-def test_a_part_may_be_an_input_of_another_test(text, is_sealed):
+def test_part_may_be_an_input_of_another_test(text, is_sealed):
     body = f"""
         for x, y in [('a', 'long part')]:
             with self.assertRaisesMessage(KeyError, {text}):
@@ -70,7 +69,7 @@ def test_a_part_may_be_an_input_of_another_test(text, is_sealed):
         ("'sixty %s' % TEXT", "its expected value is in another file"),
     ],
 )
-def test_an_attribute_of_the_class_is_taken_out(value, why):
+def test_attribute_of_the_class_is_taken_out(value, why):
     text = file_with("self.assertWarnsMessage(Warning, self.msg, parse)")
     text = text.replace("    def test_it", f"    msg = {value}\n    def test_it")
     file = seal_file(text, "test_it.py", [IT], Random(1))
@@ -114,7 +113,7 @@ def test_an_attribute_of_the_class_is_taken_out(value, why):
         ),
     ],
 )
-def test_a_text_that_stays_elsewhere_is_not_sealed(body, head, why):
+def test_text_that_stays_elsewhere_is_not_sealed(body, head, why):
     reasons = (
         "is an input of the test, too",
         "computes the expected text",
@@ -124,7 +123,7 @@ def test_a_text_that_stays_elsewhere_is_not_sealed(body, head, why):
     assert (file.functions["T::test_it"].unsealed or "").endswith(reasons[why])
 
 
-def test_an_attribute_that_the_test_reads_elsewhere_is_not_sealed():
+def test_attribute_that_the_test_reads_elsewhere_is_not_sealed():
     text = file_with("parse(self.msg)\nself.assertWarnsMessage(Warning, self.msg, parse)")
     text = text.replace("    def test_it", "    msg = 'sixty one'\n    def test_it")
     file = seal_file(text, "test_it.py", [IT], Random(1))
@@ -139,7 +138,7 @@ def test_an_attribute_that_the_test_reads_elsewhere_is_not_sealed():
         ("class Base:\n    msg = 'sixty one'\n", ("msg",), False),
     ],
 )
-def test_an_attribute_that_another_file_may_set_is_not_sealed(base, used, is_sealed):
+def test_attribute_that_another_file_may_set_is_not_sealed(base, used, is_sealed):
     text = file_with("self.assertWarnsMessage(Warning, self.msg, parse)", head=base)
     settings = SealSettings(used_names=used or None)
     file = seal_file(text, "test_it.py", [IT], Random(1), settings)
@@ -148,7 +147,6 @@ def test_an_attribute_that_another_file_may_set_is_not_sealed(base, used, is_sea
 
 
 def judged(body: str, found: Recording, *references: Recording) -> JudgedSeal:
-    """What a recording shows beside those of the reference solution."""
     files = {"test_it.py": file_with(body).encode()}
     tests = ControlledTests(files=files, fixed=(IT,), passing=())
     runs = tuple(reference_run(frozenset({IT}), {IT: (one,)}) for one in references)
@@ -168,14 +166,14 @@ def raised(text: str, name: str = "builtins.KeyError") -> Recording:
     return Recording(1, raised=error(text, name), is_error=True)
 
 
-def test_the_host_computes_a_text_of_constants():
+def test_host_computes_a_text_of_constants():
     body = "n = 1\nmsg = f'sixty {n}'\nwith self.assertRaisesMessage(KeyError, msg):\n    parse(n)"
     assert judged(body, raised("say sixty 1")).sealed == {IT}
     assert judged(body, raised("say sixty 2")).differing == {IT}
 
 
 @pytest.mark.parametrize("text", ["'%d' % 9", "'%99999d' % 9", "'{0.n:99999}'.format(9)"])
-def test_the_host_leaves_older_formats_to_the_reference(text):
+def test_host_leaves_older_formats_to_the_reference(text):
     body = f"with self.assertRaisesMessage(KeyError, {text}):\n    parse('a')"
     assert judged(body, raised("sixty")).sealed == frozenset()
     assert judged(body, raised("sixty"), raised("sixty")).sealed == {IT}
@@ -184,7 +182,7 @@ def test_the_host_leaves_older_formats_to_the_reference(text):
 COMPUTED = "with self.assertRaisesMessage(KeyError, f'sixty {parse(1)}'):\n    parse('a')"
 
 
-def test_a_text_that_the_host_cannot_evaluate_is_compared_with_the_references():
+def test_text_that_the_host_cannot_evaluate_is_compared_with_the_references():
     assert judged(COMPUTED, raised("sixty 1"), raised("sixty 1")).sealed == {IT}
     assert judged(COMPUTED, raised("sixty 1")).sealed == frozenset()
 
@@ -196,14 +194,14 @@ def test_another_text_than_the_references_is_left_to_other_controls(text):
     assert found.unsealed[IT].startswith("the host cannot evaluate line")
 
 
-def test_a_text_that_varies_between_references_tells_nothing():
+def test_text_that_varies_between_references_tells_nothing():
     found = judged(COMPUTED, raised("any"), raised("sixty 1"), raised("sixty 2"))
     assert (found.sealed, found.differing) == (frozenset(), frozenset())
     found = judged(COMPUTED, raised(""), raised(""))
     assert found.sealed == frozenset()
 
 
-def test_the_text_of_a_warning_is_compared_with_the_references():
+def test_text_of_a_warning_is_compared_with_the_references():
     body = "self.assertWarnsMessage(Warning, f'sixty {parse(1)}', parse)"
 
     def warned(*texts: str) -> Recording:

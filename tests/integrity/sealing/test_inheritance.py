@@ -44,7 +44,7 @@ def found(files: dict[str, str], tests: tuple[NodeId, ...] = TESTS[:1]) -> Inher
     return inherited_tests(tests, {name: text.encode() for name, text in files.items()}.get)
 
 
-def test_the_file_of_a_base_class_is_found_with_the_ids_there():
+def test_file_of_a_base_class_is_found_with_the_ids_there():
     inherited = found(FILES, TESTS)
     assert set(inherited.files) == {"tests/cases.py"}
     assert inherited.origins == {
@@ -79,7 +79,7 @@ def test_every_form_of_an_import_leads_to_the_file(own, place):
     ],
     ids=["not written", "no Python", "without the test", "a circle", "its own", "no file"],
 )
-def test_nothing_is_found_where_the_function_is_not(files):
+def test_missing_inherited_function_is_not_found(files):
     assert found(files) == Inheritance()
 
 
@@ -94,7 +94,7 @@ def outcome(site: int, *, value: object = 61) -> SealedOutcome:
     return SealedOutcome(passed=frozenset(recorded), ended=frozenset(recorded), recordings=recorded)
 
 
-def test_the_file_of_a_base_class_loses_its_values_and_keeps_the_names_that_others_use():
+def test_file_of_a_base_class_loses_its_values_and_keeps_the_names_that_others_use():
     planned = plan()
     sealed = planned.files["tests/cases.py"].decode()
     assert not any(number in sealed for number in ("61", "62", "63"))
@@ -108,7 +108,7 @@ def test_the_file_of_a_base_class_loses_its_values_and_keeps_the_names_that_othe
     assert not any("62" in name or "parse" in name for name in new.values())
 
 
-def test_a_value_of_an_inherited_test_is_judged_by_the_assertion_of_the_other_file():
+def test_value_of_an_inherited_test_is_judged_by_the_assertion_of_the_other_file():
     (number,) = (n for n in plan()._sealed["tests/cases.py"].sites if n < 2)
     assert plan().judge(outcome(number), SealedReference()).sealed == {TESTS[0]}
     (mismatch, *_) = plan().judge(outcome(number, value=60), SealedReference()).mismatches

@@ -28,7 +28,6 @@ NAMES = ("test_bad", "test_good", "test_wrong")
 
 
 def judged(condition, *found, reference=(), limits=QUICK):
-    """The result of three tests, the first of which recorded values of the agent's code."""
     made = plan(TESTS.format(condition), *NAMES)
     bad = Recording(1, found)
     run = outcome({"test_bad": [bad], "test_good": [values(2, 61)], "test_wrong": [values(3, 0)]})
@@ -65,7 +64,7 @@ ENDLESS = of_python(range(10**18))
         ("re.search('(a+)+(a+)+$', parse('a'))", of_python("a" * 40 + "b")),
     ],
 )
-def test_a_comparison_that_never_ends_counts_against_its_value_alone(condition, value):
+def test_comparison_that_never_ends_counts_against_its_value_alone(condition, value):
     result = judged(condition, value)
     assert {one.node_id.partition("::")[2] for one in result.mismatches} == {
         "test_bad",
@@ -88,7 +87,7 @@ def test_a_comparison_that_never_ends_counts_against_its_value_alone(condition, 
         ("parse('a') < 1.5", huge(5000)),
     ],
 )
-def test_a_value_that_python_cannot_compare_is_not_right(condition, value):
+def test_value_that_python_cannot_compare_is_not_right(condition, value):
     result = judged(condition, value)
     assert {one.node_id.partition("::")[2] for one in result.mismatches} == {
         "test_bad",
@@ -96,13 +95,13 @@ def test_a_value_that_python_cannot_compare_is_not_right(condition, value):
     }
 
 
-def test_a_value_that_freezes_the_reference_too_is_no_evidence():
+def test_value_that_freezes_the_reference_too_is_no_evidence():
     result = judged("'pear' in parse('a')", ENDLESS, reference=(ENDLESS,))
     assert [one.node_id.partition("::")[2] for one in result.mismatches] == ["test_wrong"]
     assert result.unsealed["test_it.py::test_bad"] == "the host cannot evaluate line 5"
 
 
-def test_no_further_value_is_compared_when_all_the_time_is_used_up():
+def test_no_value_is_compared_after_the_time_limit():
     limits = ComparisonLimits(one_seconds=0.3, all_seconds=0)
     result = judged("parse('a') == 61", of_python(61), limits=limits)
     assert len(result.mismatches) == 3
@@ -110,8 +109,6 @@ def test_no_further_value_is_compared_when_all_the_time_is_used_up():
 
 
 class Slow:
-    """Comparisons that take long, one after the other; the last ones end their processes."""
-
     def __init__(self, log):
         self.log = log
 
@@ -135,7 +132,7 @@ def test_hostile_recordings_are_compared_within_the_limits():
     assert compared > 200
 
 
-def test_a_token_with_a_huge_number_names_no_expected_value():
+def test_token_with_a_huge_number_names_no_expected_value():
     body = """
     @pytest.mark.parametrize("given, expected", [("a", 61), ("b", 62)])
     def test_it(given, expected):
@@ -153,8 +150,6 @@ def _compare_in_turn(compare, guard):
 
 
 class Third:
-    """Comparisons of which the third ends its process, uses all memory or recurses forever."""
-
     def __init__(self, how):
         self.how = how
 
@@ -175,7 +170,7 @@ class Third:
         ("recursion", "RecursionError: maximum recursion depth exceeded"),
     ],
 )
-def test_a_crash_of_one_comparison_leaves_the_others(how, reason):
+def test_crash_of_one_comparison_leaves_the_others(how, reason):
     first, second, third, fourth = isolated(_compare_in_turn, Third(how), limits=QUICK)
     assert (first, second, fourth) == (0, 1, 3)
     assert third == Incomparable(reason)
@@ -185,19 +180,19 @@ def _fails(_guard):
     raise LookupError("a bug")
 
 
-def test_a_failure_outside_of_a_comparison_is_a_bug_with_its_traceback():
+def test_failure_outside_of_a_comparison_is_a_bug_with_its_traceback():
     with pytest.raises(ChildProcessError, match="LookupError: a bug"):
         isolated(_fails)
 
 
-def test_a_deep_value_reaches_the_child():
+def test_deep_value_reaches_the_child():
     value = of_python(61)
     for _ in range(98):
         value = Group("list", (value,))
     assert len(judged("parse('a') == 61", value).mismatches) == 2
 
 
-def test_the_process_that_forks_is_started_again_after_it_was_killed():
+def test_killed_forking_process_is_restarted():
     assert judged("parse('a') == 61", of_python(61)).values == 3
     argv = ["pgrep", "-P", str(os.getpid()), "-f", "isolation import _serve"]
     (server,) = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split()

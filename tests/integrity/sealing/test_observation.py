@@ -20,7 +20,6 @@ def observing(*lines: str) -> SealedFile:
 
 
 def meeting(line: str, *, is_object: bool) -> set[object]:
-    """The constants that values of the project meet, if these are objects, or if they are not."""
     observed = observing(line).observed.values()
     skipped = {c for expression in observed for c in expression.arguments} if is_object else set()
     return {c for expression in observed for c in expression.constants if c not in skipped}
@@ -47,7 +46,7 @@ def shows(expression: Observation, right: object, base: object = None) -> Visibl
         "want = Box('a')\nwant.value = '61'\nassert Box('a') == want",
     ],
 )
-def test_a_constant_that_a_value_of_the_project_meets_is_found(statement):
+def test_constant_that_a_value_of_the_project_meets_is_found(statement):
     assert "61" in meeting(statement, is_object=False)
 
 
@@ -62,7 +61,7 @@ def test_a_constant_that_a_value_of_the_project_meets_is_found(statement):
         "assert parse('a') == '61'",
     ],
 )
-def test_an_input_of_the_project_meets_nothing(statement):
+def test_input_of_the_project_meets_nothing(statement):
     assert "61" not in meeting(statement, is_object=True)
 
 
@@ -80,7 +79,7 @@ def test_an_input_of_the_project_meets_nothing(statement):
         (3.14, 3.1415),
     ],
 )
-def test_a_constant_shows_an_equal_value_and_a_part_of_one(constant, right):
+def test_constant_shows_an_equal_value_and_a_part_of_one(constant, right):
     why = shows(Observation(line=7, constants=(constant,)), right, base="other")
     assert why is not None
     assert why.reason.startswith(f"line 7: {constant!r}, which only a right fix gives")
@@ -133,17 +132,17 @@ def test_values_of_the_test_that_an_object_s_methods_get_are_inputs_and_those_of
     assert what_stays(files.observed, [given, want], []) is None
 
 
-def test_one_of_several_values_is_drawn_and_equal_ones_come_first():
+def test_one_value_is_drawn_and_equal_values_come_first():
     expression = Observation(line=7, constants=(61, 62, "61 eggs"))
     drawn = {str(shows(expression, [61, 62, "no 61 eggs"]).value) for _ in range(60)}
     assert drawn == {"61", "62"}
 
 
-def test_a_negative_constant_is_found():
+def test_negative_constant_is_found():
     assert -61 in meeting("assert sorted([parse('a'), -61]) == [-61, -61]", is_object=False)
 
 
-def test_a_value_of_the_test_itself_is_compared_as_it_runs():
+def test_value_of_the_test_itself_is_compared_as_it_runs():
     files = observing("want = json.load(open('want.json'))", "assert parse('a') == want").observed
     (key,) = (key for key, expression in files.items() if expression.others)
     right = [Recording(key, (of_python(61),)), Recording(files[key].others[0], (of_python(61),))]
@@ -151,7 +150,7 @@ def test_a_value_of_the_test_itself_is_compared_as_it_runs():
     assert what_stays(files, right[:1], []) is None
 
 
-def test_what_is_too_large_to_be_read_may_be_any_constant_that_it_meets():
+def test_oversized_value_may_be_any_constant():
     files = observing("assert parse('a').index(1001) == 7").observed
     cut = [Recording(key) for key, one in files.items() if 1001 in one.constants]
     stays = what_stays(files, cut, [])
@@ -161,7 +160,7 @@ def test_what_is_too_large_to_be_read_may_be_any_constant_that_it_meets():
     assert what_stays(unmet, [Recording(key) for key in unmet], []) is None
 
 
-def test_a_value_of_the_test_itself_that_changes_shows_nothing():
+def test_value_of_the_test_itself_that_changes_shows_nothing():
     files = observing("at = open('a').read()", "assert sorted([parse('a'), at])").observed
     (key,) = (key for key, one in files.items() if one.others)
     (own,) = files[key].others
@@ -173,7 +172,7 @@ def test_a_value_of_the_test_itself_that_changes_shows_nothing():
     assert what_stays(files, given("/tmp/one"), given("/tmp/two")) is None
 
 
-def test_a_function_of_another_file_of_tests_may_compare_what_it_gets():
+def test_function_of_another_file_of_tests_may_compare_what_it_gets():
     files = observing("helpers.check(parse('a'))").observed
     (key,) = (key for key, expression in files.items() if expression.is_foreign_argument)
     right, base = Recording(key, (of_python(61),)), Recording(key, (of_python(17),))
@@ -181,7 +180,7 @@ def test_a_function_of_another_file_of_tests_may_compare_what_it_gets():
     assert what_stays(files, [right], [right]) is None
 
 
-def test_the_observing_form_records_the_same_assertions():
+def test_observing_form_records_the_same_assertions():
     text = "want = '61'\nassert parse('a').split(want) == ['x', 'y']"
     body = "".join(f"    {line}\n" for line in text.splitlines())
     plain = seal_file(HEAD + body, "test_it.py", ["test_it.py::test_it"], Random(1))

@@ -19,7 +19,6 @@ METHODS = {
 
 
 def agrees_with_pytest(lines, patterns, order, prefix):
-    """What pytest's own assertion says."""
     matcher = pytest.LineMatcher(lines)
     method = getattr(matcher, METHODS[order].format(prefix))
     options = {"consecutive": True} if order is LineOrder.CONSECUTIVE else {}
@@ -44,12 +43,12 @@ def test_regular_expressions_match_as_those_of_pytest(lines, patterns):
         assert match(lines, patterns, order, is_regex=True) is expected
 
 
-def test_an_invalid_pattern_matches_nothing_for_certain():
+def test_invalid_pattern_matches_nothing_for_certain():
     assert match(["a"], ["("], LineOrder.ANY, is_regex=True) is Agreement.UNKNOWN
 
 
 @pytest.mark.parametrize("text", ["*1 passed*", "\n    *a*\n    b\n", "a\n\n  b\n", ""])
-def test_a_text_has_a_pattern_in_each_line(text):
+def test_text_has_a_pattern_in_each_line(text):
     assert patterns_of(text) == list(pytest.LineMatcher([])._getlines(text))
 
 
@@ -67,5 +66,5 @@ def test_other_values_are_no_patterns():
         ("*1 failed, 1 passed in*", True), ("*1 xfailed*", True),
     ],
 )  # fmt: skip
-def test_a_pattern_that_many_outputs_match_tells_little(pattern, expected):
+def test_pattern_that_many_outputs_match_tells_little(pattern, expected):
     assert is_telling(pattern) is expected

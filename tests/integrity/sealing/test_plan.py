@@ -30,7 +30,6 @@ from tests.integrity.sealing.recorded import recorded
 
 
 def plan(body: str, *tests: str, reference: SealedReference | None = None) -> SealedPlan:
-    """The plan of one file of tests that have to be fixed."""
     text = "import pytest\nfrom shop import parse, pool\n" + dedent(body)
     ids = tuple(NodeId(f"test_it.py::{test}") for test in tests or ("test_it",))
     files = {"test_it.py": text.encode()}
@@ -63,13 +62,13 @@ EQUAL = "def test_it():\n    assert parse('a') == 61\n"
 IT = NodeId("test_it.py::test_it")
 
 
-def test_a_right_value_is_sealed_without_a_reference():
+def test_right_value_is_sealed_without_a_reference():
     judged = plan(EQUAL).judge(outcome({"test_it": [values(1, 61)]}), SealedReference())
     assert (judged.mismatches, judged.sealed, judged.values) == ((), {IT}, 1)
 
 
 @pytest.mark.parametrize("found", [60, "61", [61], None, True])
-def test_a_wrong_value_is_told_with_what_is_expected(found):
+def test_wrong_value_is_reported_with_the_expected_one(found):
     judged = plan(EQUAL).judge(outcome({"test_it": [values(1, found)]}), SealedReference())
     (mismatch,) = judged.mismatches
     assert (mismatch.line, mismatch.assertion) == (4, "assert parse('a') == 61")
@@ -77,7 +76,7 @@ def test_a_wrong_value_is_told_with_what_is_expected(found):
     assert judged.sealed == frozenset()
 
 
-def test_a_wrong_number_of_queries_differs():
+def test_wrong_number_of_queries_differs():
     body = "class T(Base):\n    def test_it(self):\n        self.assertNumQueries(7, parse)\n"
     planned, test = plan(body, "T::test_it"), NodeId("test_it.py::T::test_it")
     right = planned.judge(outcome({"T::test_it": [values(1, 7)]}), SealedReference())
@@ -86,18 +85,18 @@ def test_a_wrong_number_of_queries_differs():
     assert [(one.expected, one.actual) for one in wrong.mismatches] == [("7", "8")]
 
 
-def test_an_object_that_says_nothing_differs_from_a_literal():
+def test_object_that_says_nothing_differs_from_a_literal():
     own = Recording(1, (Instance("object", ("shop.Any",)),))
     judged = plan(EQUAL).judge(outcome({"test_it": [own]}), SealedReference())
     assert judged.differing == {IT}
 
 
-def test_a_test_that_recorded_nothing_differs():
+def test_test_that_recorded_nothing_differs():
     judged = plan(EQUAL).judge(outcome({"test_it": []}), SealedReference())
     assert judged.differing == {IT}
 
 
-def test_a_test_that_fails_differs_only_if_the_reference_passes_it():
+def test_test_that_fails_differs_only_if_the_reference_passes_it():
     failed = outcome({"test_it": []}, failed=("test_it",))
     assert plan(EQUAL).judge(failed, SealedReference()).differing == frozenset()
     right = referenced(outcome({"test_it": [values(1, 61)]}))
@@ -140,7 +139,7 @@ def recorded_table(
     )
 
 
-def test_a_token_says_which_value_of_a_table_is_expected():
+def test_token_says_which_value_of_a_table_is_expected():
     reference = referenced(recorded_table("sixty", "seventy"))
     right = plan(TABLE, A, B).judge(recorded_table("sixty", "seventy"), reference)
     assert right.sealed == {f"test_it.py::{A}", f"test_it.py::{B}"}
@@ -149,7 +148,7 @@ def test_a_token_says_which_value_of_a_table_is_expected():
     assert wrong.mismatches[0].expected == "expected with expected = 'seventy'"
 
 
-def test_a_token_of_another_row_does_not_help():
+def test_token_of_another_row_does_not_help():
     reference = referenced(recorded_table("sixty", "seventy"))
     forged = recorded_table("sixty", "sixty", tokens=(1, 1))
     assert plan(TABLE, A, B).judge(forged, reference).differing == {f"test_it.py::{B}"}
@@ -163,7 +162,7 @@ def test_fewer_recordings_than_the_reference_has_differ():
     assert judged.mismatches[0].expected == "2 recordings"
 
 
-def test_what_the_text_does_not_tell_is_compared_with_the_reference():
+def test_value_without_an_expected_text_is_compared_with_the_reference():
     body = (
         "from shop import DEFAULT, Thing\ndef test_it():\n    assert parse('a') == Thing.make(6)\n"
     )
@@ -175,7 +174,7 @@ def test_what_the_text_does_not_tell_is_compared_with_the_reference():
     assert other.differing == {IT}
 
 
-def test_what_the_reference_changes_from_run_to_run_is_ignored():
+def test_unstable_parts_of_the_reference_are_ignored():
     body = "from shop import DEFAULT\ndef test_it():\n    assert parse('a') == DEFAULT\n"
     runs = [outcome({"test_it": [values(1, number)]}) for number in (10.5, 11.5)]
     judged = plan(body).judge(outcome({"test_it": [values(1, 99.5)]}), referenced(*runs))
@@ -187,13 +186,10 @@ def test_what_the_reference_changes_from_run_to_run_is_ignored():
     ("of_reference", "of_attempt", "is_right"),
     [("test_a1", "test_a1", True), ("test_a1", "it", False), ("test_it", "test_a1", False)],
 )
-def test_a_name_that_the_seal_has_changed_for_the_reference_too_is_no_wrong_value(
-    of_reference, of_attempt, is_right
-):
+def test_name_that_the_seal_changed_is_no_wrong_value(of_reference, of_attempt, is_right):
     planned = plan("def test_it():\n    for x in pool():\n        assert parse(x) == x.name\n")
 
     def run(name: str) -> SealedOutcome:
-        """The second value is the name of the test, which the test expects to be its own."""
         return outcome({"test_it": [values(1, "x", "x"), values(1, name, "test_it")]})
 
     judged = planned.judge(run(of_attempt), referenced(run(of_reference)))
@@ -205,7 +201,6 @@ ANY_ORDER = "def test_it(self):\n    self.assertCountEqual(pool(), {})\n"
 
 
 def in_order(*names: str) -> Recording:
-    """Objects of an own class in a list of an own class, as a query gives them."""
     found = [
         Instance(kind="object", types=("x.A",), public=(("name", of_python(n)),)) for n in names
     ]
@@ -216,9 +211,7 @@ def in_order(*names: str) -> Recording:
 @pytest.mark.parametrize(
     ("names", "is_right"), [("edcba", True), ("abcdf", False), ("abcd", False), ("abcdee", False)]
 )
-def test_the_order_of_what_the_reference_gives_does_not_count_if_the_test_ignores_it(
-    names, is_right
-):
+def test_order_of_the_reference_is_ignored_where_the_test_ignores_it(names, is_right):
     planned = plan("from shop import DEFAULT\n" + ANY_ORDER.format("DEFAULT"))
     # Some of the objects are at one place in both runs of the reference solution, as by chance.
     reference = referenced(*(outcome({"test_it": [in_order(*run)]}) for run in ("abcde", "acbed")))
@@ -228,7 +221,7 @@ def test_the_order_of_what_the_reference_gives_does_not_count_if_the_test_ignore
     assert (judged.mismatches == (), judged.sealed == {IT}) == (is_right, is_right)
 
 
-def test_an_own_list_is_compared_with_values_in_any_order():
+def test_own_list_is_compared_with_values_in_any_order():
     planned = plan(ANY_ORDER.format("['a', 'b']"))
     listed = (("list", of_python(["b", "a"])),)
     own = Recording(1, (Instance(kind="object", types=("x.Query",), disclosures=listed),))
@@ -236,7 +229,7 @@ def test_an_own_list_is_compared_with_values_in_any_order():
     assert planned.judge(outcome({"test_it": [own]}), SealedReference()).sealed == {IT}
 
 
-def test_a_value_in_a_form_that_code_under_test_gives_it_is_the_references():
+def test_value_in_a_form_of_the_code_under_test_comes_from_the_reference():
     body = """
         def check(given, expected):
             expected = [str(one) for one in expected]
@@ -255,7 +248,7 @@ def test_a_value_in_a_form_that_code_under_test_gives_it_is_the_references():
     assert (other.sealed, other.differing) == (frozenset(), frozenset())
 
 
-def test_an_exception_of_many_more_classes_than_the_references_differs():
+def test_exception_of_many_more_classes_than_the_references_differs():
     body = "def test_it():\n    with pytest.raises(KeyError):\n        parse('a')\n"
 
     def raised(*names: str) -> Recording:
@@ -291,7 +284,7 @@ def test_lines_of_an_output_are_matched_with_the_expected_patterns(lines, is_rig
 
 
 @pytest.mark.parametrize("found", [6, [6], ["a", 6], "MyModule"])
-def test_what_is_no_list_of_lines_does_not_match_patterns(found):
+def test_value_that_is_no_list_of_lines_matches_no_patterns(found):
     judged = plan(LINES).judge(outcome({"test_it": [values(1, found)]}), SealedReference())
     assert judged.sealed == frozenset()
 
@@ -325,7 +318,7 @@ def test_pages_are_compared_as_django_does_it(call, page, is_right):
     assert (judged.mismatches == (), judged.sealed == {IT}) == (is_right, is_right)
 
 
-def test_a_text_that_a_page_must_not_have_is_compared_but_tells_little():
+def test_text_that_a_page_must_not_have_is_compared_but_tells_little():
     planned = plan("def test_it(self):\n    self.assertNotContains(pool(), 'sixty')\n")
     right = planned.judge(outcome({"test_it": [values(1, (200, "six"))]}), SealedReference())
     assert right.unsealed == {IT: "line 4: its values are few enough to be guessed"}
@@ -334,7 +327,7 @@ def test_a_text_that_a_page_must_not_have_is_compared_but_tells_little():
 
 
 @pytest.mark.parametrize(("name", "is_right"), [("Skipped", True), ("Failed", False)])
-def test_an_outcome_of_pytest_is_known_by_the_name_of_its_class(name, is_right):
+def test_outcome_of_pytest_is_known_by_the_name_of_its_class(name, is_right):
     body = (
         "def test_it():\n    with pytest.raises(pytest.skip.Exception, match='not here'):\n"
         "        parse('a')\n"
@@ -346,7 +339,7 @@ def test_an_outcome_of_pytest_is_known_by_the_name_of_its_class(name, is_right):
     assert (judged.sealed == {IT}) is is_right
 
 
-def test_a_condition_that_the_host_cannot_evaluate_for_correct_code_is_relaxed():
+def test_condition_that_the_host_cannot_evaluate_for_correct_code_is_relaxed():
     own = Instance("object", ("shop.Pool",))
     body = "def test_it():\n    assert 61 not in pool()\n"
     run = reference_run(frozenset({IT}), {IT: (Recording(1, (own,)),)})
@@ -355,7 +348,7 @@ def test_a_condition_that_the_host_cannot_evaluate_for_correct_code_is_relaxed()
     assert b"61 not in pool()" in relaxed.files["test_it.py"]
 
 
-def test_a_file_that_is_no_python_is_not_sealed():
+def test_file_that_is_no_python_is_not_sealed():
     ids = (NodeId("test_it.txt::test_it.txt"),)
     tests = ControlledTests(files={"test_it.txt": b">>> 1\n"}, fixed=ids, passing=())
     made = SealedPlan(tests, 1, SealedReference())
@@ -396,7 +389,7 @@ def test_recordings_of_another_version_of_the_recorder_or_the_seal_are_not_compa
     assert other.stdout.strip() not in ("", plan(EQUAL).digest(b""))
 
 
-def test_a_memory_keeps_runs_under_one_seal(tmp_path):
+def test_memory_keeps_runs_under_one_seal(tmp_path):
     path = tmp_path / "sealed.json"
     run = outcome({"test_it": [values(1, 61), Recording(2, raised=None, is_error=True)]})
     kept = referenced(run).model_copy(update={"seal": "one"})
@@ -427,9 +420,7 @@ PAIR = "def test_it():\n    x = pool.get()\n    assert x.size() == pool.root(5)\
         ("x.size() == abs(sqrt(5))", False),
     ],
 )
-def test_of_an_unreached_assertion_the_second_side_is_expected_if_it_is_known(
-    assertion, is_expected
-):
+def test_known_second_side_of_an_unreached_assertion_is_expected(assertion, is_expected):
     run = outcome({"test_it": [values(1, 7, 7)]})
     sealed = reference_run(run.passed, run.recordings)
     head = (
@@ -450,7 +441,7 @@ def test_of_an_unreached_assertion_the_second_side_is_expected_if_it_is_known(
         ([values(1, 4, 4)], {}),
     ],
 )
-def test_a_side_is_expected_if_only_the_other_one_is_fixed(base, paired):
+def test_side_is_expected_if_only_the_other_one_is_fixed(base, paired):
     run, before = outcome({"test_it": [values(1, 7, 7)]}), outcome({"test_it": base})
     sealed, broken = (reference_run(each.passed, each.recordings) for each in (run, before))
     assert plan(PAIR).has_pairs
@@ -458,7 +449,7 @@ def test_a_side_is_expected_if_only_the_other_one_is_fixed(base, paired):
 
 
 @pytest.mark.parametrize(("found", "agrees"), [(7, True), (8, False), (True, False)])
-def test_the_recorded_side_of_a_pair_has_to_be_the_reference_s(found, agrees):
+def test_recorded_side_of_a_pair_has_to_be_the_reference_s(found, agrees):
     reference = referenced(outcome({"test_it": [values(1, 7)]}))
     reference = reference.model_copy(update={"paired": {"test_it.py": (1,)}})
     judged = plan(PAIR, reference=reference).judge(
@@ -467,7 +458,7 @@ def test_the_recorded_side_of_a_pair_has_to_be_the_reference_s(found, agrees):
     assert (not judged.mismatches, IT in judged.sealed) == (agrees, agrees)
 
 
-def test_a_truth_that_only_a_run_tells_can_be_guessed():
+def test_truth_that_only_a_run_tells_can_be_guessed():
     reference = referenced(outcome({"test_it": [values(1, True)]}))
     reference = reference.model_copy(update={"paired": {"test_it.py": (1,)}})
     judged = plan(PAIR, reference=reference).judge(
@@ -476,7 +467,7 @@ def test_a_truth_that_only_a_run_tells_can_be_guessed():
     assert judged.unsealed == {IT: "line 5: its values are few enough to be guessed"}
 
 
-def test_a_row_whose_expected_text_is_an_input_of_another_row_is_not_sealed():
+def test_row_whose_expected_text_is_an_input_of_another_row_is_not_sealed():
     body = """
         @pytest.mark.parametrize("x, expected", [("rc.8", "rc.9"), ("rc.9", "rc.10")])
         def test_it(x, expected):
@@ -500,7 +491,6 @@ def test_it():
 
 
 def differing(planned: SealedPlan, right: list[Recording], base: list[Recording]):
-    """The reference with what code without a fix shows, and whether a right run is sealed."""
     run, before = outcome({"test_it": right}), outcome({"test_it": base})
     known, unfixed = (reference_run(each.passed, each.recordings) for each in (run, before))
     found = planned.differences(known, unfixed)
@@ -528,7 +518,7 @@ def differing(planned: SealedPlan, right: list[Recording], base: list[Recording]
         ),
     ],
 )
-def test_a_strong_assertion_beside_a_weak_one_that_the_fix_is_about_seals_nothing(
+def test_strong_assertion_beside_a_weak_one_that_the_fix_is_about_seals_nothing(
     base, passed, failed, why
 ):
     difference, judged = differing(plan(BESIDE), [values(1, 200), values(2, True)], base)
@@ -536,7 +526,7 @@ def test_a_strong_assertion_beside_a_weak_one_that_the_fix_is_about_seals_nothin
     assert judged.unsealed == {IT: why}
 
 
-def test_an_assertion_whose_value_code_without_a_fix_lacks_is_sealed():
+def test_assertion_whose_value_code_without_a_fix_lacks_is_sealed():
     body = "def test_it():\n    assert parse('a') is not None\n    assert parse('b') == 61\n"
     right = [values(1, 5), values(2, 61)]
     _, judged = differing(plan(body), right, [values(1, None)])
@@ -555,13 +545,13 @@ def test_an_assertion_whose_value_code_without_a_fix_lacks_is_sealed():
         ("(True,) * 8", True),
     ],
 )
-def test_a_container_is_as_strong_as_its_values(value, is_sealed):
+def test_container_is_as_strong_as_its_values(value, is_sealed):
     planned = plan(f"def test_it():\n    assert parse('a') == {value}\n")
     found = outcome({"test_it": [values(1, eval(value))]})
     assert (IT in planned.judge(found, SealedReference()).sealed) is is_sealed
 
 
-def test_what_the_standard_library_compares_with_files_is_not_sealed():
+def test_values_compared_with_files_are_not_sealed():
     source = "import filecmp\ndef test_it():\n    assert filecmp.cmpfiles(A, B, C) == (C, [], [])\n"
     function = plan(source).readable.get(IT)
     assert function is None
@@ -575,7 +565,7 @@ def test_truths_do_not_add_up():
 
 
 @pytest.mark.parametrize("assertion", ["'19.99' in parse('a')", "re.search('19.99', parse('a'))"])
-def test_a_text_with_all_answers_tells_less_than_the_reference_s(assertion):
+def test_text_with_all_answers_tells_less_than_the_reference_s(assertion):
     planned = plan(f"import re\ndef test_it():\n    assert {assertion}\n")
     reference = referenced(outcome({"test_it": [values(1, "you pay 19.99 now")]}))
     long = "you pay 19.99, which is the price of all that you have chosen, now" * 20
@@ -597,7 +587,7 @@ def test_a_text_with_all_answers_tells_less_than_the_reference_s(assertion):
         ("want in parse('a')", "19.99", [f"{cents / 100:.2f}" for cents in range(10000)]),
     ],
 )
-def test_a_text_with_most_answers_is_wrong(assertion, right, stuffed):
+def test_text_with_most_answers_is_wrong(assertion, right, stuffed):
     planned = plan(f"import re\nwant = '19.99'\ndef test_it():\n    assert {assertion}\n")
     reference = referenced(outcome({"test_it": [values(1, right)]}))
     judged = planned.judge(outcome({"test_it": [values(1, " ".join(stuffed))]}), reference)
@@ -615,7 +605,7 @@ def test_a_text_with_most_answers_is_wrong(assertion, right, stuffed):
         ("1421", "3.14215", "".join(map(str, range(9999)))),
     ],
 )
-def test_a_text_with_most_short_numbers_is_not_wrong_and_proves_nothing(expected, right, long):
+def test_text_with_most_short_numbers_is_not_wrong_and_proves_nothing(expected, right, long):
     planned = plan(f"def test_it():\n    assert {expected!r} in parse('a')\n")
     reference = referenced(outcome({"test_it": [values(1, right)]}))
     judged = planned.judge(outcome({"test_it": [values(1, long)]}), reference)
@@ -633,7 +623,7 @@ def test_numbers_that_a_right_fix_gives_in_a_longer_text_are_not_wrong():
         assert judged.differing == {IT}
 
 
-def test_what_a_test_decides_beside_its_assertions_is_a_reason():
+def test_decision_beside_the_assertions_is_a_reason():
     statement = "if parse('b') != 62: pytest.fail()"
     planned = plan(f"def test_it():\n    {statement}\n    assert parse('a') == 61\n")
     judged = planned.judge(outcome({"test_it": [values(1, 61)]}), SealedReference())
@@ -689,7 +679,7 @@ class T(TestCase):
         "for number in range(9):\n        if number == 7: pool()",
     ],
 )
-def test_what_tells_no_expected_value_is_no_reason(statement):
+def test_decision_that_shows_no_expected_value_is_no_reason(statement):
     planned = plan(f"def test_it():\n    {statement}\n    assert parse('a') == 61\n")
     number = 2 if "raises" in statement else 1
     judged = planned.judge(outcome({"test_it": [values(number, 61)]}), SealedReference())
@@ -700,7 +690,7 @@ def test_what_tells_no_expected_value_is_no_reason(statement):
     ("is_full", "is_large", "is_wrong"),
     [(True, True, False), (True, False, True), (False, True, True)],
 )
-def test_what_no_room_is_left_for_is_wrong_only_if_right_code_takes_little(
+def test_full_recording_is_wrong_only_if_that_of_the_reference_is_small(
     is_full, is_large, is_wrong
 ):
     known = reference_run(frozenset({IT}), {IT: (values(1, 61),)})
@@ -723,7 +713,7 @@ def test_only_a_wrong_value_is_final():
 
 @pytest.mark.parametrize("value", ["b'wxyz'", "61001", "-61001.5", "[61, 'b', (3, 4)]", "'pears'"])
 @pytest.mark.parametrize("other", ["pool({})", "parse([{}])"])
-def test_a_value_that_is_an_input_of_another_test_is_not_sealed(value, other):
+def test_value_that_is_an_input_of_another_test_is_not_sealed(value, other):
     body = f"def test_it():\n    assert parse('a') == {value}\ndef test_b():\n    assert {{}}\n"
     judged = plan(body.format(f"{other.format(value)} == 3"), "test_it", "test_b").judge(
         outcome({"test_it": [values(1, ast.literal_eval(value))], "test_b": [values(2, 3)]}),
@@ -743,7 +733,7 @@ def test_a_value_that_is_an_input_of_another_test_is_not_sealed(value, other):
         ("box = parse('a')\n    pool(6100)", "", False),
     ],
 )
-def test_an_expected_value_may_be_an_input_only_where_the_compared_one_comes_from(
+def test_expected_value_may_be_an_input_only_where_the_compared_one_comes_from(
     expected, before, after, is_sealed
 ):
     compared = "box" if "box" in before else "parse('a')"
@@ -755,7 +745,7 @@ def test_an_expected_value_may_be_an_input_only_where_the_compared_one_comes_fro
 
 
 @pytest.mark.parametrize("value", ["999", "b'xyz'", "[1, 2]"])
-def test_a_value_that_many_tests_have_by_chance_is_sealed_all_the_same(value):
+def test_value_that_many_tests_have_by_chance_is_sealed_all_the_same(value):
     body = f"def test_it():\n    assert parse('a') == {value}\ndef test_b():\n    pool({value})\n"
     judged = plan(body).judge(
         outcome({"test_it": [values(1, ast.literal_eval(value))]}), SealedReference()
@@ -798,7 +788,7 @@ def test_why_a_test_is_not_sealed_has_the_statement_that_prevents_it(why, explai
     assert plan(SHARES, "test_it[1]", "test_it[2]").explained(test, why) == explained
 
 
-def test_the_line_of_an_inherited_test_is_not_looked_up_in_another_file():
+def test_line_of_an_inherited_test_is_not_looked_up_in_another_file():
     inherited = Inheritance(origins={IT: NodeId("base.py::test_it")}, files={"base.py": None})
     files = {"test_it.py": f"\n\n{EQUAL}".encode()}
     tests = ControlledTests(files=files, fixed=(IT,), passing=())
@@ -825,7 +815,7 @@ MOCKED = """
         ("send.assert_called_with(61)", "send.call_args"),
     ],
 )
-def test_the_calls_of_a_mock_are_compared_with_the_expected_ones(assertion, attribute):
+def test_calls_of_a_mock_are_compared_with_the_expected_ones(assertion, attribute):
     judge = plan(MOCKED.format(assertion)).judge
 
     def found(*calls: str) -> SealedOutcome:
@@ -843,7 +833,7 @@ def test_the_calls_of_a_mock_are_compared_with_the_expected_ones(assertion, attr
         assert judge(wrong, SealedReference()).differing == {IT}
 
 
-def test_the_order_of_a_mocks_calls_counts_unless_the_test_ignores_it():
+def test_order_of_a_mocks_calls_counts_unless_the_test_ignores_it():
     calls = mock.Mock()
     calls.close(), calls.send(61), calls.open(), calls.send(61)
     found = outcome({"test_it": [Recording(1, (recorded(calls.mock_calls),))]})
@@ -858,7 +848,7 @@ def test_the_order_of_a_mocks_calls_counts_unless_the_test_ignores_it():
         assert bool(planned.judge(found, SealedReference()).mismatches) is not is_right
 
 
-def test_a_mock_that_gets_a_computed_argument_proves_nothing():
+def test_mock_that_gets_a_computed_argument_proves_nothing():
     planned = plan(MOCKED.format("assert_called_with(parse('a'), 6)"))
 
     def found(called: int, expected: int) -> SealedOutcome:
@@ -880,7 +870,7 @@ def test_a_mock_that_gets_a_computed_argument_proves_nothing():
         ("assert_golden(parse('a'))", {"k": True}, {"k": False}, {"k": True}),
     ],
 )
-def test_a_stable_plain_value_unlike_the_references_is_wrong(assertion, right, wrong, also_right):
+def test_stable_plain_value_unlike_the_references_is_wrong(assertion, right, wrong, also_right):
     body = f"from tests.tools import *\ndef test_it():\n    {assertion}\n"
     planned = plan(body)
     reference = referenced(*[outcome({"test_it": [values(1, right)]})] * 2)
@@ -901,14 +891,14 @@ def test_a_stable_plain_value_unlike_the_references_is_wrong(assertion, right, w
         ("assert_results_equal(parse('a'))", 62, [61, 60]),
     ],
 )
-def test_a_value_that_a_right_fix_may_give_is_not_wrong(assertion, found, references):
+def test_value_that_a_right_fix_may_give_is_not_wrong(assertion, found, references):
     planned = plan(f"from tests.tools import *\ndef test_it():\n    {assertion}\n")
     reference = referenced(*(outcome({"test_it": [values(1, each)]}) for each in references))
     judged = planned.judge(outcome({"test_it": [values(1, found)]}), reference)
     assert judged.differing == frozenset()
 
 
-def test_the_reference_names_the_properties_that_are_read_of_an_agents_objects():
+def test_reference_names_the_properties_that_are_read_of_an_agents_objects():
     inner = Instance("subclass", ("shop.B",), public=(("cents", Leaf("int", 1)),))
     own = Instance(
         "object", ("shop.A",), public=(("size", Group("list", (inner,))), ("slow", Unreadable()))

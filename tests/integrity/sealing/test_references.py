@@ -133,7 +133,7 @@ def test_parts_in_which_the_reference_differs_are_ignored():
     assert not same_as_reference(recorded(Stats(2, 9.0)), stats)
 
 
-def test_a_reference_of_other_length_or_type_each_time_says_nothing():
+def test_reference_of_other_length_or_type_each_time_says_nothing():
     assert same_as_reference(recorded([5]), [recorded([1]), recorded([1, 2])])
     assert not is_informative([recorded([1]), recorded([1, 2])])
     assert not is_informative([recorded(1.5), recorded(2.5)])

@@ -33,14 +33,12 @@ Recorded = Callable[[int, object], Recording]
 
 
 def drawn(body: str, *tests: str, seed: int = 1, file: str = FILE) -> RegressionSample:
-    """The sample of one file."""
     text = (HEAD + dedent(body)).encode()
     names = tests or tuple(re.findall(r"def (test_\w+)", body))
     return draw_sample([NodeId(f"{file}::{name}") for name in names], lambda _file: text, seed)
 
 
 def recorded(*found: tuple[int, object], passed: bool = True) -> SealedOutcome:
-    """A run of `test_some`, which recorded these values at its assertions."""
     recordings = {SOME: tuple(Recording(site, (of_python(value),)) for site, value in found)}
     ended = frozenset({SOME})
     return SealedOutcome(
@@ -49,7 +47,6 @@ def recorded(*found: tuple[int, object], passed: bool = True) -> SealedOutcome:
 
 
 def mismatches(*found: tuple[int, object], passed: bool = True) -> tuple[SealedMismatch, ...]:
-    """The mismatches of a run, where the code without a fix gave 4 and two larger numbers."""
     before = recorded((1, 4), (2, 2000), (2, 3000))
     sample = confirmed(drawn(LOOP), before, ComparisonGuard())
     assert is_as_before(sample, before)
@@ -69,7 +66,7 @@ def test_drawn_tests_lose_their_expected_values_and_the_others_keep_theirs():
     assert text.count("agentbench_recorder") == 10
 
 
-def test_the_seed_decides_what_is_drawn():
+def test_seed_decides_what_is_drawn():
     same = {drawn(TWELVE, seed=1).files[FILE].sealed for _ in range(2)}
     other = {frozenset(drawn(TWELVE, seed=seed).files[FILE].tests) for seed in range(5)}
     assert (len(same), len(other)) == (1, 5)
@@ -90,7 +87,7 @@ def test_fewer_tests_of_each_of_many_files_are_drawn():
         ("def test_some(:\n", "cannot be compiled|invalid syntax"),
     ],
 )
-def test_a_file_without_a_readable_test_is_named_with_the_reason(body, why):
+def test_file_without_a_readable_test_is_named_with_the_reason(body, why):
     sample = drawn(body, "test_some")
     assert sample.files == {}
     assert re.search(why, sample.uncontrolled[FILE])
@@ -106,7 +103,7 @@ def test_a_file_without_a_readable_test_is_named_with_the_reason(body, why):
         ),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named(content, why):
+def test_file_that_cannot_be_read_is_named(content, why):
     sample = draw_sample([SOME], lambda _file: content, 1)
     assert why in sample.uncontrolled[FILE]
 
@@ -141,24 +138,24 @@ def test_code_without_a_fix_that_differs_leaves_nothing_to_compare():
     assert "code without a fix" in sample.uncontrolled[FILE]
 
 
-def test_a_file_that_records_very_much_is_left_out():
+def test_file_that_records_very_much_is_left_out():
     many = recorded((1, 4), *[(2, 10**9)] * 3000)
     sample = confirmed(drawn(LOOP), many, ComparisonGuard())
     assert (sample.files, sample.uncontrolled) == ({}, {FILE: "its tests record too much"})
 
 
-def test_a_wrong_value_differs_at_its_own_line():
+def test_wrong_value_differs_at_its_own_line():
     (found,) = mismatches((1, 5), (2, 2000), (2, 3000))
     assert (found.node_id, found.line) == (SOME, 5)
     assert (found.expected, found.actual) == ("4", "5")
 
 
-def test_a_test_that_does_nothing_differs():
+def test_test_that_does_nothing_differs():
     (found,) = mismatches()
     assert found.expected == "the assertion to run"
 
 
-def test_a_test_that_ends_in_an_error_differs():
+def test_test_that_ends_in_an_error_differs():
     (found,) = mismatches((1, 4), passed=False)
     assert found.expected == "the test to run to its end"
 

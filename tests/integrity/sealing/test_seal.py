@@ -16,14 +16,12 @@ IMPORTS = "import pytest\nimport shop\nfrom shop import Stats, Kind, parse, pool
 def sealed(
     body: str, *tests: str, relaxed: tuple[int, ...] = (), paired: tuple[int, ...] = ()
 ) -> SealedFile:
-    """A sealed file with some imports and a body."""
     listed = [f"test_it.py::{test}" for test in tests or ("test_it",)]
     settings = SealSettings(relaxed_sites=relaxed, paired_sites=paired)
     return seal_file(IMPORTS + dedent(body), "test_it.py", listed, Random(1), settings)
 
 
 def plain(file: SealedFile) -> str:
-    """The text with short names for the recorder."""
     return file.source.replace("__import__('agentbench_recorder')", "R")
 
 
@@ -149,7 +147,7 @@ def test_lines_that_a_test_computes_are_not_sealed():
     assert file.functions["test_it"].unsealed == "line 5: the test computes the expected lines"
 
 
-def test_a_test_of_a_line_matcher_keeps_its_patterns():
+def test_test_of_a_line_matcher_keeps_its_patterns():
     body = "def test_it():\n    with pytest.raises(pytest.fail.Exception):\n"
     assert (
         "pool().fnmatch_lines(['61'])"
@@ -157,7 +155,7 @@ def test_a_test_of_a_line_matcher_keeps_its_patterns():
     )
 
 
-def test_a_block_that_must_raise_records_what_is_raised():
+def test_block_that_must_raise_records_what_is_raised():
     file = sealed("""
         def test_it():
             with pytest.raises(KeyError, match="sixty one") as caught:
@@ -244,7 +242,7 @@ def test_functions_that_are_not_sealed_say_why(body, why):
     assert sealed(body).functions["test_it"].unsealed == why
 
 
-def test_a_round_trip_is_sealed_although_its_value_is_an_input():
+def test_round_trip_is_sealed_although_its_value_is_an_input():
     file = sealed("""
         def test_it():
             text = "sixty"
@@ -271,7 +269,7 @@ def test_arguments_for_a_method_of_the_same_name_are_no_expected_values():
     assert ".pool(names)" in text
 
 
-def test_a_list_that_the_code_fills_is_no_expected_value():
+def test_list_that_the_code_fills_is_no_expected_value():
     file = sealed("""
         def test_it():
             heard = []
@@ -283,7 +281,7 @@ def test_a_list_that_the_code_fills_is_no_expected_value():
     assert "sixty" not in file.source
 
 
-def test_a_condition_that_the_host_cannot_evaluate_can_be_relaxed():
+def test_condition_that_the_host_cannot_evaluate_can_be_relaxed():
     body = "def test_it():\n    assert 61 not in pool()\n"
     strict, relaxed = sealed(body), sealed(body, relaxed=(1,))
     assert "R.value(1, pool())" in plain(strict)
@@ -293,12 +291,12 @@ def test_a_condition_that_the_host_cannot_evaluate_can_be_relaxed():
     assert isinstance(relaxed.sites[1].check, Truthiness)
 
 
-def test_an_equality_is_never_left_to_the_code_under_test():
+def test_equality_is_never_left_to_the_code_under_test():
     body = "def test_it():\n    assert pool() == Stats(61)\n"
     assert "61" not in sealed(body, relaxed=(1,)).source
 
 
-def test_the_host_keeps_what_was_taken_out():
+def test_host_keeps_what_was_taken_out():
     site = sealed("def test_it():\n    assert parse('a') == 61, 'why'\n").sites[1]
     assert isinstance(site.check, Comparison)
     assert site.check.operands[0] == Recorded(0)
@@ -345,13 +343,13 @@ def test_new_names_sort_as_the_old_ones():
     assert new == sorted(new)
 
 
-def test_a_value_that_a_relaxed_assertion_keeps_is_not_taken_out():
+def test_value_that_a_relaxed_assertion_keeps_is_not_taken_out():
     body = "def test_it():\n    wanted = 'sixty'\n    assert wanted not in pool()\n"
     assert "sixty" not in sealed(body).source
     assert "sixty" in sealed(body, relaxed=(1,)).source
 
 
-def test_a_value_that_only_messages_read_besides_is_taken_out():
+def test_value_that_only_messages_read_besides_is_taken_out():
     body = (
         "def test_it():\n    wanted = 'sixty'\n    assert parse('a') == wanted, f'not {wanted}'\n"
     )
@@ -360,7 +358,7 @@ def test_a_value_that_only_messages_read_besides_is_taken_out():
     assert file.functions["test_it"].unsealed is None
 
 
-def test_a_column_that_the_test_also_reads_elsewhere_is_not_sealed():
+def test_column_that_the_test_also_reads_elsewhere_is_not_sealed():
     body = """
         @pytest.mark.parametrize("x, expected", [("a", "sixty"), ("b", "sixty one")])
         def test_it(x, expected):
@@ -422,7 +420,7 @@ class Base:
         (HELPER.replace("== result", "!= result"), "self.check('a', ['sixty'])", False),
     ],
 )
-def test_a_parameter_to_which_a_helper_gives_another_form_is_taken_out(helper, call, is_sealed):
+def test_parameter_to_which_a_helper_gives_another_form_is_taken_out(helper, call, is_sealed):
     test = f"class TestIt(Base):\n    def test_it(self):\n        {call}\n"
     file = sealed(f"{helper}\n{test}", "TestIt::test_it")
     assert (file.functions["TestIt::test_it"].unsealed is None) is is_sealed
@@ -440,7 +438,7 @@ def test_a_parameter_to_which_a_helper_gives_another_form_is_taken_out(helper, c
         ("assert parse(x) == shop.Stats(y) - 1", "R.value(1, parse(x))"),
     ],
 )
-def test_of_two_computed_sides_the_expected_one_is_taken_out_if_asked(statement, recorded):
+def test_expected_one_of_two_computed_sides_is_removed_on_request(statement, recorded):
     body = f"def test_it():\n    x = pool.get()\n    y = shop.Kind(3)\n    {statement}\n"
     both, one = sealed(body), sealed(body, paired=(1,))
     assert "shop.root(" in plain(both) or "shop.Stats(" in plain(both)
@@ -463,7 +461,7 @@ def test_of_two_computed_sides_the_expected_one_is_taken_out_if_asked(statement,
         "assert parse(x) is shop.root(5)",
     ],
 )
-def test_a_comparison_without_a_side_that_is_clearly_expected_is_no_pair(statement):
+def test_comparison_without_a_side_that_is_clearly_expected_is_no_pair(statement):
     file = sealed(f"def test_it():\n    x = pool.get()\n    y = pool.get()\n    {statement}\n")
     assert [site.pair for site in file.sites.values()] == [None]
 

@@ -7,29 +7,18 @@ import pytest
 from tests.cheats.honest import Honest
 from tests.cheats.trials import try_honest
 from tests.e2e.bench import Bench
-from tests.integrity.unusual.corpus import FIXES, OF_STYLES, in_docker, in_the_gate
-from tests.integrity.unusual.kit import EVERY_STYLE
-from tests.integrity.unusual.styles import STYLES
+from tests.integrity.unusual.corpus import FIXES, in_docker, in_the_gate
 from tests.tiers import gate_and_soak
 
 
 @pytest.mark.parametrize("fix", gate_and_soak(in_the_gate(), FIXES))
-def test_an_unusual_fix_is_resolved(walled_bench: Bench, tmp_path: Path, fix: Honest) -> None:
+def test_unusual_fix_is_resolved(walled_bench: Bench, tmp_path: Path, fix: Honest) -> None:
     try_honest(walled_bench, fix, tmp_path)
 
 
 @pytest.mark.docker
 @pytest.mark.parametrize("fix", gate_and_soak(in_docker(), FIXES))
-def test_an_unusual_fix_is_resolved_in_docker(
+def test_unusual_fix_is_resolved_in_docker(
     docker_bench: Bench, tmp_path: Path, fix: Honest
 ) -> None:
     try_honest(docker_bench, fix, tmp_path)
-
-
-def test_there_are_many_fixes_and_styles_of_different_names() -> None:
-    names = [fix.name for fix in FIXES]
-    assert len(set(names)) == len(names)
-    assert len(STYLES) >= 20
-    assert len(FIXES) - len(OF_STYLES) >= 40
-    assert all(fix.resolved and fix.task.solution for fix in FIXES)
-    assert len(EVERY_STYLE.fail_to_pass) >= 45

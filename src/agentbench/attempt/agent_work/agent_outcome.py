@@ -9,7 +9,7 @@ import dataclasses
 import difflib
 import io
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import replace
@@ -31,7 +31,7 @@ from agentbench.integrity.protection import JudgedChange, ProtectionRules, prote
 from agentbench.integrity.suspicious_code import suspicious_code
 from agentbench.integrity.tool_caches import ToolCache, separate_caches
 from agentbench.integrity.trees import BaseContent
-from agentbench.models.interface import AGENTS_OWN_ERRORS, ModelFailure, ModelTraffic, ModelUsage
+from agentbench.models.interface import AGENTS_OWN_ERRORS, ModelTraffic, ModelUsage
 from agentbench.sandbox.interface import Command, LastingSandbox, Sandbox
 from agentbench.scoring.classification import exception_fact
 from agentbench.scoring.evidence import AgentEnding, Evidence, ExceptionFact, Finding
@@ -51,6 +51,7 @@ _LONGEST_TRACEBACK = 20_000  # characters of a traceback, from its end
 _AGENT_REASONS = frozenset(
     {FailureReason.LLM_ERROR, FailureReason.TOOL_ERROR, FailureReason.INTERRUPTED}
 )
+# Endings that a model without an answer may have caused.
 _EXPLAINED = frozenset(
     {
         AgentEnding.SUBMITTED,
@@ -60,15 +61,10 @@ _EXPLAINED = frozenset(
         AgentEnding.CRASHED,
     }
 )
-"""Endings that a model without an answer may have caused."""
 
 
 def extract_change(context: PreparedContext, sandbox: Sandbox) -> WorkspaceChange:
-    """Read the change from the ended sandbox; a workspace that is gone is the agent's fault.
-
-    Raises:
-        SandboxError: it cannot be read.
-    """
+    """Read the change from the ended sandbox; a workspace that is gone is the agent's fault."""
     prepared, limits = context.prepared, context.limits
     # Twice the disk limit, plus the names of as many files as are allowed.
     stream_bytes = (2 * limits.disk_mib << 20) + 2048 * limits.files
@@ -92,9 +88,9 @@ def blamed_on_agent(context: PreparedContext) -> Iterator[None]:
         raise
 
 
+# Stop the processes of the sandbox; they continue afterwards if it is still needed.
 @contextmanager
 def _ended(context: PreparedContext, sandbox: Sandbox) -> Iterator[None]:
-    """Stop the processes of the sandbox; they continue afterwards if it is still needed."""
     is_needed = is_judged_in_place(context.task) or context.task.steps
     if is_needed and isinstance(sandbox, LastingSandbox):
         with sandbox.frozen():
@@ -104,8 +100,8 @@ def _ended(context: PreparedContext, sandbox: Sandbox) -> Iterator[None]:
         yield
 
 
+# Whether the back end still works, so that the infrastructure is not to blame.
 def _back_end_works(context: PreparedContext) -> bool:
-    """Whether the back end still works, so that the infrastructure is not to blame."""
     try:
         with context.provider.open(
             context.prepared.snapshot, limits=context.limits, network=False
@@ -149,8 +145,8 @@ def judged_change(context: PreparedContext, change: WorkspaceChange) -> JudgedCh
     return judged
 
 
+# The files that git tracks; all files of the base if git cannot list them.
 def _tracked(context: PreparedContext) -> AbstractSet[PurePosixPath]:
-    """The files that git tracks; all files of the base if git cannot list them."""
     try:
         if context.task.source.workdir is None:
             return tracked_files(context.mirrors.of(context.task.source))
@@ -186,7 +182,11 @@ def _file_patch(path: PurePosixPath, before: bytes | None, file: FileContent | N
         b"a/" + name if before is not None else b"/dev/null",
         b"b/" + name if after is not None else b"/dev/null",
     )
-    return b"".join(head) + b"".join(_with_line_ends(lines))
+    whole = (
+        line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n"
+        for line in lines
+    )
+    return b"".join([*head, *whole])
 
 
 def _diffable(content: bytes | None) -> bool:
@@ -200,18 +200,8 @@ def _lines(content: bytes | None) -> list[bytes]:
     return io.BytesIO(content or b"").readlines()
 
 
-def _with_line_ends(lines: Iterable[bytes]) -> Iterable[bytes]:
-    for line in lines:
-        yield line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n"
-
-
 def checked_outcome(result: object) -> AgentOutcome:
-    """The outcome, with the types of all fields checked and its detail shortened.
-
-    Raises:
-        TypeError: it is no AgentOutcome.
-        ValueError: a field has an invalid value.
-    """
+    """The outcome, with the types of all fields checked and its detail shortened."""
     if not isinstance(result, AgentOutcome):
         raise TypeError(f"solve() must return an AgentOutcome, found {type(result).__name__}")
     values = _values(result)
@@ -221,7 +211,10 @@ def checked_outcome(result: object) -> AgentOutcome:
     if isinstance(usage, ModelUsage):
         values["usage"] = _values(usage)
     outcome = _OUTCOME.validate_python(values)
-    if not all(math.isfinite(amount) and amount >= 0 for amount in _amounts(outcome)):
+    counted = outcome.steps, outcome.tool_calls, outcome.tool_errors_recovered, outcome.test_runs
+    used = dataclasses.astuple(outcome.usage) if outcome.usage is not None else ()
+    amounts = [amount for amount in (*counted, *used) if amount is not None]
+    if not all(math.isfinite(amount) and amount >= 0 for amount in amounts):
         raise ValueError("solve() returned an amount that is negative or not a number")
     return outcome
 
@@ -248,12 +241,6 @@ def combined_outcome(outcomes: Sequence[AgentOutcome], work: Evidence) -> AgentO
     )
 
 
-def _amounts(outcome: AgentOutcome) -> list[float]:
-    counted = outcome.steps, outcome.tool_calls, outcome.tool_errors_recovered, outcome.test_runs
-    used = dataclasses.astuple(outcome.usage) if outcome.usage is not None else ()
-    return [amount for amount in (*counted, *used) if amount is not None]
-
-
 _OUR_SOURCE = str(Path(__file__).parents[2])  # the folder of agentbench
 
 
@@ -272,31 +259,24 @@ def agent_error(error: BaseException, sandbox: AgentSandbox, redactor: Redactor)
     trace = TracebackException.from_exception(error)
 
     def redact(text: str) -> str:
-        """The text without secrets."""
         return redactor.text(text.encode("utf-8", "replace").decode())
 
+    # The last line of the agent's own code: it may have called our code wrongly.
+    frames = [frame for frame in trace.stack if not frame.filename.startswith(_OUR_SOURCE)]
+    # The traceback begins where the agent's own code does.
+    while len(trace.stack) > 1 and trace.stack[0].filename.startswith(_OUR_SOURCE):
+        del trace.stack[0]
     return fact.model_copy(
         update={
             "message": redact(fact.message),
             "reason": reason,
             "fault": fault,
-            "where": redact(_where(trace)),
-            "traceback": redact("".join(_without_our_frames(trace).format()))[-_LONGEST_TRACEBACK:],
+            "where": redact(
+                f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
+            ),
+            "traceback": redact("".join(trace.format()))[-_LONGEST_TRACEBACK:],
         }
     )
-
-
-def _where(trace: TracebackException) -> str:
-    """The last line of the agent's own code; it may have called our code wrongly."""
-    frames = [frame for frame in trace.stack if not frame.filename.startswith(_OUR_SOURCE)]
-    return f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
-
-
-def _without_our_frames(trace: TracebackException) -> TracebackException:
-    """The traceback from where the agent's own code begins."""
-    while len(trace.stack) > 1 and trace.stack[0].filename.startswith(_OUR_SOURCE):
-        del trace.stack[0]
-    return trace
 
 
 def with_model(evidence: Evidence, facts: ModelTraffic) -> Evidence:
@@ -309,12 +289,29 @@ def with_model(evidence: Evidence, facts: ModelTraffic) -> Evidence:
     if _may_be_explained(evidence):
         failure = facts.last_failure
         if facts.over_budget:
-            ended = {"agent": AgentEnding.COST_LIMIT, "agent_detail": _spent(facts)}
+            cost = facts.usage.cost_usd
+            amount = "" if cost is None else f" of ${cost:.4f}"
+            ended = {
+                "agent": AgentEnding.COST_LIMIT,
+                "agent_detail": (
+                    f"the budget was spent: {facts.usage.requests} model requests{amount}"
+                ),
+            }
         elif failure is not None:
             is_own = failure.kind in AGENTS_OWN_ERRORS
+            agent_message = (
+                evidence.exception.message if evidence.exception else evidence.agent_detail
+            )
+            own = f"; {agent_message}" if agent_message else ""
+            status = f"HTTP {failure.status}" if failure.status is not None else "no answer"
+            message = f": {failure.message}" if failure.message else ""
+            kinds = ", ".join(f"{kind} x{count}" for kind, count in sorted(facts.errors.items()))
+            counted = f"{kinds}; {facts.usage.requests} requests in all"
             ended = {
                 "agent": AgentEnding.LLM_ERROR,
-                "agent_detail": _unanswered(evidence, failure, facts),
+                "agent_detail": (
+                    f"the model did not answer: {failure.kind}, {status}{message} ({counted}){own}"
+                ),
                 "agent_fault": Fault.AGENT if is_own else Fault.INFRASTRUCTURE,
             }
     if ended:
@@ -328,19 +325,3 @@ def _may_be_explained(evidence: Evidence) -> bool:
         explained = {FailureReason.UNKNOWN, FailureReason.LLM_ERROR, FailureReason.TOOL_ERROR}
         return evidence.exception.reason in explained
     return evidence.agent in _EXPLAINED
-
-
-def _spent(facts: ModelTraffic) -> str:
-    cost = facts.usage.cost_usd
-    amount = "" if cost is None else f" of ${cost:.4f}"
-    return f"the budget was spent: {facts.usage.requests} model requests{amount}"
-
-
-def _unanswered(evidence: Evidence, failure: ModelFailure, facts: ModelTraffic) -> str:
-    agent_message = evidence.exception.message if evidence.exception else evidence.agent_detail
-    own = f"; {agent_message}" if agent_message else ""
-    status = f"HTTP {failure.status}" if failure.status is not None else "no answer"
-    message = f": {failure.message}" if failure.message else ""
-    kinds = ", ".join(f"{kind} x{count}" for kind, count in sorted(facts.errors.items()))
-    counted = f"{kinds}; {facts.usage.requests} requests in all"
-    return f"the model did not answer: {failure.kind}, {status}{message} ({counted}){own}"

@@ -37,8 +37,8 @@ class _PrintedText:
         self._rest = dict.fromkeys(Stream, "")
         self._lock = Lock()  # an agent's tasks of asyncio may print from several threads
 
+    # Pass on the lines that are complete now: a secret must not be cut in two.
     def add(self, stream: Stream, text: str) -> None:
-        """Pass on the lines that are complete now: a secret must not be cut in two."""
         with self._lock:
             lines, newline, rest = (self._rest[stream] + text).rpartition("\n")
             self._rest[stream] = rest
@@ -46,7 +46,6 @@ class _PrintedText:
                 self._sink(stream, f"{lines}\n")
 
     def end(self) -> None:
-        """Pass on the rest."""
         for stream, rest in self._rest.items():
             if rest:
                 self._sink(stream, rest)
@@ -68,7 +67,6 @@ class _Router:
         self.other = other
 
     def write(self, text: str, /) -> int:
-        """Write to the agent's log, or to the stream that was here before."""
         printed = _printed.get()
         if printed is None:
             return self.other.write(text)
@@ -81,7 +79,6 @@ class _Router:
 
 @contextmanager
 def _installed() -> Iterator[None]:
-    """Have both streams routed as long as some block runs."""
     global _blocks
     with _install_lock:
         _blocks += 1

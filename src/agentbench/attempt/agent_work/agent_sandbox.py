@@ -39,16 +39,13 @@ class AgentSandbox:
 
     @property
     def workspace(self) -> PurePosixPath:
-        """The folder of the repository."""
         return self._inner.workspace
 
     @property
     def results(self) -> PurePosixPath:
-        """A writable folder outside the workspace."""
         return self._inner.results
 
     def mounted(self, name: str) -> PurePosixPath:
-        """The path of a mount."""
         return self._inner.mounted(name)
 
     def run(self, command: Command) -> CommandResult:
@@ -57,7 +54,6 @@ class AgentSandbox:
         own_sink = command.sink
 
         def sink(stream: Stream, chunk: bytes) -> None:
-            """Forward output and count it."""
             self._sink(stream, chunk)
             if own_sink is not None:
                 own_sink(stream, chunk)
@@ -68,7 +64,6 @@ class AgentSandbox:
         )
 
     def kill(self) -> None:
-        """End every process of the sandbox."""
         self._is_killed = True
         self._inner.kill()
 
@@ -82,13 +77,10 @@ class AgentSandbox:
             return True
 
     def read_tree(self, path: PurePosixPath) -> AbstractContextManager[Iterator[bytes]]:
-        """A tree as a tar stream."""
         return self._inner.read_tree(path)
 
     def write_tree(self, path: PurePosixPath, tar: bytes) -> None:
-        """Unpack a tar under a folder."""
         self._inner.write_tree(path, tar)
 
     def snapshot(self, key: str) -> SnapshotId:
-        """Store the state."""
         return self._inner.snapshot(key)

@@ -53,9 +53,6 @@ def collect_artifacts(context: PreparedContext, sandbox: Sandbox) -> None:
     """Run the task's commands, and copy the paths to the results, before the processes end.
 
     Missing paths are left out.
-
-    Raises:
-        SandboxError: the sandbox is lost.
     """
     verifier = context.task.answer_key.verifier
     hooks = verifier.collect if verifier is not None else ()
@@ -78,11 +75,7 @@ def collect_artifacts(context: PreparedContext, sandbox: Sandbox) -> None:
 
 
 def read_artifacts(context: PreparedContext, sandbox: Sandbox) -> Artifacts:
-    """The collected files of an ended sandbox and of its services, after their own commands.
-
-    Raises:
-        SandboxError: the sandbox is lost, or the files exceed a limit, which is the agent's fault.
-    """
+    """The collected files of an ended sandbox and of its services, after their own commands."""
     artifacts: _Found = {}
     try:
         _read_of_sandbox(context, sandbox, artifacts)
@@ -166,6 +159,7 @@ def _read(
     chunks: Iterable[bytes], of_folder: str = ""
 ) -> tuple[dict[PurePosixPath, FileContent], set[str]]:
     """The files, and the names of the paths that are folders."""
+    # An untrusted stream: links, devices and names with control characters are not taken.
     found: dict[PurePosixPath, FileContent] = {}
     folders = set[str]()
     with open_tar_stream(limited(chunks, _BYTES)) as archive:
@@ -187,11 +181,7 @@ def _read(
 
 
 def write_artifacts(artifacts: Artifacts, sandbox: Sandbox) -> None:
-    """Write the files to their own places in the verifier's sandbox.
-
-    Raises:
-        SandboxError: the sandbox is lost, or refuses them.
-    """
+    """Write the files to their own places in the verifier's sandbox."""
     for folder, files in artifacts.items():
         sandbox.write_tree(folder, tar_of_files(files))
 

@@ -6,7 +6,7 @@ fail, the same files are run with the reference solution. Deviations that the re
 shares are ignored and remembered, so that later attempts are controlled in another way.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING
@@ -43,8 +43,8 @@ _PARTITIONS = (0, 1)
 _ID_COMES_LATE = "its id is known only after the final test"
 _NO_SEALED_RUN = "there was no sealed run"
 _ROUNDS = 4
+# Files without a test to fix that the blind runs control, too, if there are any.
 _MOST_ELSEWHERE = 10
-"""Files without a test to fix that the blind runs control, too, if there are any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +70,8 @@ def tests_before(runs: JudgedRuns) -> ControlledTests | None:
     return _controlled(runs, listed.fail_to_pass, listed.pass_to_pass)
 
 
+# The deciding tests of a task that does not list all of them by their ids.
 def _tests_after(runs: JudgedRuns, final: Evidence) -> ControlledTests:
-    """The deciding tests of a task that does not list all of them by their ids."""
     passed, before = expectation.passed_tests(final), expectation.passed_tests(runs.baseline)
     expected = expectation.with_node_ids(expected_tests(runs.context.task), runs.baseline, final)
     if expected.fail_to_pass:
@@ -108,10 +108,6 @@ def run_blind(
         tests: The deciding tests, as far as they were known before the final test.
         sealed: The result of the sealed run; None: there was none.
         seed: The seed of the random choices.
-
-    Raises:
-        SandboxError: a sandbox could not be created or is lost.
-        RunCancelled: the run was cancelled.
     """
     level = runs.context.control_level
     if runs.change.is_empty:
@@ -130,7 +126,14 @@ def run_blind(
     blind = BlindRuns(runs=(), weak=())
     # Mismatches are left only without a reference solution; they are critical findings.
     if left and not (judged is not None and judged.mismatches):
-        elsewhere = _one_of_each(tests.elsewhere, uncontrolled, passed, seed)
+        # A random test of each of some files that the sealed run does not control.
+        rng = Random(f"{seed}/elsewhere")
+        by_file: dict[str, list[NodeId]] = {}
+        for test in tests.elsewhere:
+            if test in passed and file_of(test) in uncontrolled:
+                by_file.setdefault(file_of(test), []).append(test)
+        drawn = rng.sample(sorted(by_file), min(len(by_file), _MOST_ELSEWHERE))
+        elsewhere = [rng.choice(by_file[file]) for file in drawn]
         visible = sealed.visible if sealed is not None else {}
         blind = _blind_runs(runs, replace(tests, visible=visible), left, elsewhere, passed, seed)
         if not blind.runs and (sealed is None or sealed.record is None):
@@ -149,21 +152,8 @@ def run_blind(
     )
 
 
-def _one_of_each(
-    tests: Iterable[NodeId], files: Collection[str], passed: frozenset[NodeId], seed: int
-) -> list[NodeId]:
-    """A random test of some of these files."""
-    rng = Random(f"{seed}/elsewhere")
-    by_file: dict[str, list[NodeId]] = {}
-    for test in tests:
-        if test in passed and file_of(test) in files:
-            by_file.setdefault(file_of(test), []).append(test)
-    drawn = rng.sample(sorted(by_file), min(len(by_file), _MOST_ELSEWHERE))
-    return [rng.choice(by_file[file]) for file in drawn]
-
-
+# A line for each reason, since a task may have very many files.
 def _without_control(files: Mapping[str, str]) -> Iterator[WeakControl]:
-    """A line for each reason, since a task may have very many files."""
     for why in dict.fromkeys(files.values()):
         first, *others = [file for file, own in files.items() if own == why]
         more = f" (and {len(others)} more files)" if others else ""
@@ -178,8 +168,9 @@ def _blind_runs(
     passed: frozenset[NodeId],
     seed: int,
 ) -> BlindRuns:
-    """Run the blind runs of the tests that are not sealed, one after the other."""
     context, left_files = runs.context, files_of((*left, *elsewhere))
+    # Without a reference solution nothing can acquit an honest attempt, so only changes are made
+    # with which a test fails for certain (decision 6).
     unconfirmed = not context.task.answer_key.solution_patch.strip()
     own = ControlledTests(
         files={file: runs.content(file) for file in left_files},
@@ -215,8 +206,8 @@ def _blind_runs(
     )
 
 
+# Both sides; for a sample, only one side that has wrong values.
 def _sides(plan: ControlPlan, level: ControlLevel, seed: int) -> tuple[int, ...]:
-    """Both sides; for a sample, only one side that has wrong values."""
     wrong = tuple(side for side in _PARTITIONS if plan.sides[side])
     if not wrong or level is ControlLevel.FULL:
         return _PARTITIONS if wrong else ()
@@ -229,7 +220,6 @@ def _kinds(
     failed: dict[NodeId, bool],
     useless: str | None,
 ) -> Iterator[TestControl]:
-    """How each test to fix is controlled."""
     for node_id in fixed:
         if judged is not None and node_id in judged.sealed:
             yield TestControl(node_id=node_id, control=ControlKind.SEALED)
@@ -263,6 +253,7 @@ class ControlCalibration:
             RunCancelled: the run was cancelled.
         """
         control_run = self._control_run(half, run)
+        # If none of the changed tests passed, a test may only be flaky (decision 6).
         if control_run.deviations and not any(
             test.passed_blindly for test in control_run.deviations
         ):
@@ -288,7 +279,6 @@ class ControlCalibration:
     def _same_with_reference(
         self, half: PlannedControlRun, control_run: ControlRun
     ) -> list[ControlledTest]:
-        """The deviating tests that also deviate with the reference solution."""
         solution = self.runs.of_solution() if control_run.deviations else None
         if solution is None:
             return []
@@ -296,8 +286,8 @@ class ControlCalibration:
         wrong = {test.node_id for test in reference_run.deviations}
         return [test for test in control_run.deviations if test.node_id in wrong]
 
+    # Remember functions that prove nothing; returns whether a failure may prove something.
     def _learn(self, same: list[ControlledTest]) -> bool:
-        """Remember functions that prove nothing; returns whether a failure may prove something."""
         known = self.memory.recall()
         functions = {test.node_id: self.plan.function_of(test.node_id) for test in same}
         uncertain = {

@@ -68,10 +68,6 @@ def sealed_run(runs: JudgedRuns, tests: ControlledTests, seed: int) -> SealedRes
 
     If few tests end in an error or leave no recording, the run is repeated. Values that differ
     between runs of the reference solution are ignored.
-
-    Raises:
-        SandboxError: a sandbox could not be created or is lost.
-        RunCancelled: the run was cancelled.
     """
     return _SealedRuns.prepared(runs, tests, seed).result()
 
@@ -102,6 +98,8 @@ class _SealedRuns:
                 last = self._run_once(timeout_factor=2)
             judged = self._judge(compare)
         solution = self.runs.of_solution() if judged.mismatches else None
+        # A value that differs between two runs of the reference solution is left to chance, and is
+        # ignored.
         while judged.mismatches and solution and len(self._reference.runs) < _STABLE_RUNS:
             self._remember(self._reference.with_run(self._reference_run(solution)))
             judged = self._judge()
@@ -134,12 +132,10 @@ class _SealedRuns:
 
     @classmethod
     def prepared(cls, runs: JudgedRuns, tests: ControlledTests, seed: int) -> "_SealedRuns":
-        """Seal the files; run the reference solution unless its recordings are stored."""
         comparing_server()  # imports the engine while the tests run
         context = runs.context
 
         def written(file: str) -> bytes | None:
-            """The content of a file that every run writes; None: the runs do not write it."""
             is_written = file in tests.files or PurePosixPath(file) in context.hidden_tests.files
             return runs.content(file) if is_written else None
 
@@ -165,7 +161,6 @@ class _SealedRuns:
         self._reference = known
 
     def _why_useless(self) -> str | None:
-        """Why a sealed run would show nothing; None if it shows something."""
         passed = {test for run in self._reference.runs for test in run.passed}
         if not self._plan.files:
             return next(iter(self._plan.unreadable.values()), None) or "there is no file to seal"
@@ -173,9 +168,9 @@ class _SealedRuns:
             return "the reference solution passes no test without its expected values"
         return None
 
+    # The files with tests to fix in which no test that stays passing is sealed.
     @property
     def _uncontrolled(self) -> dict[str, str]:
-        """The files with tests to fix in which no test that stays passing is sealed."""
         tests = self.tests.passing if self._reference.only_fixed else ()
         return dict.fromkeys(files_of(tests), TOO_LONG)
 
@@ -184,6 +179,8 @@ class _SealedRuns:
         return {**self._plan.renamed, **self._reference.regressions.renamed}
 
     def _run_once(self, timeout_factor: int = 1) -> TestRun:
+        # Sealed runs may run at the same time: no value that they lack is in one of their
+        # sandboxes.
         lock = self._context.judging_lock(shared=True)
         # The digests tell code under test no name that it does not have. A line at the end of a
         # file tells them, since the environment of all judged runs is the same.
@@ -195,11 +192,9 @@ class _SealedRuns:
         self._outcomes.append(self._outcome(run))
         return run
 
+    # Run the reference solution and the code without a fix under the seal. The recordings of the
+    # first one are stored, and in which assertions the second one differs.
     def _run_known_code(self) -> None:
-        """Run the reference solution and the code without a fix under the seal.
-
-        The recordings of the first one are stored, and in which assertions the second one differs.
-        """
         known, solution, run = self._reference, self.runs.of_solution(), ReferenceRun()
         self._plan = self._planned(known, observes=True)
         if solution is not None:
@@ -209,7 +204,12 @@ class _SealedRuns:
                 self._plan = self._planned(known, observes=True)
                 run = self._reference_run(solution)
             for _ in range(_MOST_ROUNDS):
-                relaxed = _joined(known.relaxed, isolated(self._plan.relaxed_by, run))
+                other = isolated(self._plan.relaxed_by, run)
+                files = sorted({*known.relaxed, *other})
+                relaxed = {
+                    file: tuple(sorted({*known.relaxed.get(file, ()), *other.get(file, ())}))
+                    for file in files
+                }
                 if relaxed == known.relaxed:
                     break
                 known = known.model_copy(update={"relaxed": relaxed})
@@ -228,26 +228,25 @@ class _SealedRuns:
         differences = isolated(self._plan.differences, run, base)
         self._plan = self._planned(known)
         self._reference = known.model_copy(update={"base": differences})
-        self._sample_regressions()
-
-    def _sample_regressions(self) -> None:
-        """Draw the pass-to-pass tests that are controlled in files without a test to fix."""
+        # Draw the pass-to-pass tests that are controlled in files without a test to fix.
         sample = draw_sample(self.tests.elsewhere, self.runs.content, self.seed)
         if sample.files:
             self._reference = self._reference.model_copy(update={"regressions": sample})
-            run = self.runs.of_base().rewritten(sample.sealed_files, None, timeout_factor=1)
-            sample = isolated(confirmed, sample, self._outcome(run))
+            base_run = self.runs.of_base().rewritten(sample.sealed_files, None, timeout_factor=1)
+            sample = isolated(confirmed, sample, self._outcome(base_run))
         self._remember(self._reference.model_copy(update={"regressions": sample}))
 
     def _remember(self, known: SealedReference) -> None:
         self._reference = known
         self._context.sealed_memory.remember(known)
 
+    # The given run, or one in which tests keep their names, if more tests pass in it.
     def _with_names(
         self, known: SealedReference, run: ReferenceRun, solution: JudgedRuns
     ) -> tuple[SealedReference, ReferenceRun]:
-        """The given run, or one in which tests keep their names, if more tests pass in it."""
         fixed = frozenset(self.tests.fixed)
+        # Tests get random names, since a name may tell the expected value; but some tests need
+        # theirs.
         if 2 * len(fixed.intersection(run.passed)) >= len(fixed):
             return known, run  # most tests pass; another run is not worth its cost
         renamed, kept = self._plan, known.model_copy(update={"keeps_names": True})
@@ -265,8 +264,8 @@ class _SealedRuns:
         found = reference_run(outcome.passed, outcome.recordings, seconds)
         return found.model_copy(update={"is_large": len(run.recordings) > _LARGE})
 
+    # Whether the reference solution nearly takes the time limit, with its recordings.
     def _is_slow_task(self) -> bool:
-        """Whether the reference solution nearly takes the time limit, with its recordings."""
         longest = max((known.seconds for known in self._reference.runs), default=0.0)
         limit = judged_timeout(self._context).total_seconds()
         return longest > limit / _NEARLY
@@ -298,8 +297,8 @@ class _SealedRuns:
             has_wrong_value=any(each.has_wrong_value for each in (*judged, *others)),
         )
 
+    # The reasons of the tests that are not sealed, with the values that stay, if known.
     def _visible(self, judged: JudgedSeal) -> dict[NodeId, VisibleValue]:
-        """The reasons of the tests that are not sealed, with the values that stay, if known."""
         base = self._reference.base or {}
         stays = {test: one.stays for test, one in base.items() if one.stays is not None}
         others = {one.reason: one for one in stays.values()}  # of other cases of a function
@@ -323,10 +322,3 @@ class _SealedRuns:
             recordings={original.get(test, test): found for test, found in recordings.items()},
             is_full=_FULL in run.recordings,
         )
-
-
-def _joined(
-    one: Mapping[str, tuple[int, ...]], other: Mapping[str, tuple[int, ...]]
-) -> dict[str, tuple[int, ...]]:
-    files = sorted({*one, *other})
-    return {file: tuple(sorted({*one.get(file, ()), *other.get(file, ())})) for file in files}

@@ -120,7 +120,6 @@ def agent_run(context: PreparedContext, inputs: AgentInputs, opened: ExitStack) 
 
 @contextmanager
 def _endpoint(context: PreparedContext, inputs: AgentInputs) -> Iterator[ModelEndpoint | None]:
-    """The model of the run, with the attempt's budget and log; None if the run has none."""
     if inputs.gateway is None:
         yield None
         return
@@ -161,6 +160,7 @@ def extract_work(context: PreparedContext, sandbox: Sandbox, work: AgentWork) ->
     work.findings = extracted.findings
 
 
+# Let the agent work on each step; returns whether the last one is judged in the sandbox.
 def _work_in_steps(
     context: PreparedContext,
     inputs: AgentInputs,
@@ -168,11 +168,9 @@ def _work_in_steps(
     endpoint: ModelEndpoint | None,
     work: AgentWork,
 ) -> bool:
-    """Let the agent work on each step; returns whether the last one is judged in the sandbox."""
     walk, outcomes = StepWalk(context, sandbox), list[AgentOutcome]()
 
     def solve(step: PreparedContext) -> Evidence:
-        """Let the agent work on a step."""
         with agent_network(step, sandbox):
             solved = _solve(step, inputs, sandbox, endpoint)
         outcomes.extend(filter(None, [solved.outcome]))
@@ -193,7 +191,6 @@ def _work_in_steps(
 def _agent_sandbox(
     context: PreparedContext, agent: Agent, endpoint: ModelEndpoint | None
 ) -> AbstractContextManager[Sandbox]:
-    """The prepared state, with the model endpoint and the agent's own programs."""
     mounts = list(context.runner.mounts())
     if endpoint is not None:
         from agentbench.models.gateway.relay import endpoint_mounts
@@ -246,6 +243,7 @@ def _solve(
     return _SolvedTask(evidence=evidence, outcome=outcome)
 
 
+# Call the agent in its own thread: Python code that hangs cannot be ended otherwise.
 def _solve_in_thread(
     context: PreparedContext,
     inputs: AgentInputs,
@@ -253,16 +251,13 @@ def _solve_in_thread(
     budget: Budget,
     endpoint: ModelEndpoint | None,
 ) -> AgentOutcome | ExceptionFact:
-    """Call the agent in its own thread: Python code that hangs cannot be ended otherwise."""
     future: Future[AgentOutcome | ExceptionFact] = Future()
 
     def log_printed(stream: Stream, text: str) -> None:
-        """Add what the agent prints to the log of the stage."""
         redacted = inputs.redactor(endpoint).text(text)
         context.sink(stream, redacted.encode("utf-8", "replace"))
 
     def work() -> None:
-        """Run the agent in its sandbox."""
         try:
             with printed_to(log_printed):
                 solved = inputs.agent.solve(context.task.problem, sandbox, budget, endpoint)
@@ -297,13 +292,13 @@ def in_time(outcome: AgentOutcome, budget: Budget) -> AgentOutcome:
     return replace(outcome, ending=AgentEnding.TIME_LIMIT, detail=detail)
 
 
+# The exception that an agent raised; only its name if it cannot be shown.
 def _exception_fact(
     error: BaseException,
     inputs: AgentInputs,
     sandbox: AgentSandbox,
     endpoint: ModelEndpoint | None,
 ) -> ExceptionFact:
-    """The exception that an agent raised; only its name if it cannot be shown."""
     try:
         return agent_outcome.agent_error(error, sandbox, inputs.redactor(endpoint))
     except BaseException:  # noqa: BLE001 - its own methods may raise too

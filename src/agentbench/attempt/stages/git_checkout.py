@@ -7,7 +7,6 @@ from agentbench.errors import GitCheckoutError
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.evidence import CommandResult, Evidence
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
-from agentbench.tasks.mirror import Mirror
 from agentbench.taxonomy import StageName
 
 # Makes one new commit of the exported files, without a parent, remote, tag, reflog or stray object.
@@ -69,7 +68,13 @@ def git_checkout(context: StageContext, clone: CloneOutput) -> StageOutput:
     if not mirror.has_commit:
         repository = without_credentials(task.source.url or "the repository")
         raise GitCheckoutError(f"{repository} has no commit {mirror.commit}; check [repo] commit")
-    _check_patches(context, mirror)
+    key = context.task.answer_key
+    for name, patch in (("tests.patch", key.tests_patch), ("solution.patch", key.solution_patch)):
+        try:
+            apply_patch_to_commit(patch, mirror)
+        except PatchDoesNotApplyError as error:
+            where = context.task.folder / name
+            raise GitCheckoutError(f"{where}: {error}") from None
     result = check_out(context, sandbox)
     evidence = Evidence(command=result, memory_limit_mib=task.environment.memory_mib)
     return StageOutput(evidence=evidence)
@@ -86,13 +91,3 @@ def check_out(context: StageContext, sandbox: Sandbox) -> CommandResult:
             sink=context.sink,
         )
     )
-
-
-def _check_patches(context: StageContext, mirror: Mirror) -> None:
-    key = context.task.answer_key
-    for name, patch in (("tests.patch", key.tests_patch), ("solution.patch", key.solution_patch)):
-        try:
-            apply_patch_to_commit(patch, mirror)
-        except PatchDoesNotApplyError as error:
-            where = context.task.folder / name
-            raise GitCheckoutError(f"{where}: {error}") from None

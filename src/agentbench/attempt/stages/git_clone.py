@@ -57,11 +57,9 @@ def git_clone(context: StageContext, opened: ExitStack) -> CloneOutput:
 def fetched_commit(
     context: StageContext, opened: ExitStack, mirror: Mirror
 ) -> tuple[Sandbox, CommandResult]:
-    """A new sandbox, and the result of the command that fetches the task's commit there.
-
-    Raises:
-        SandboxError: no sandbox could be created.
-    """
+    """A new sandbox, and the result of the command that fetches the task's commit there."""
+    # Fetched from a mount and not cloned over the network: the sandbox of set-up may have none, and
+    # the mirror serves all tasks of a repository.
     mount = ReadOnlyMount(name=_MIRROR, source=mirror.path, shared=True)
     sandbox = _open_sandbox(context, opened, (mount,))
     where = (str(sandbox.results), str(sandbox.workspace), str(sandbox.mounted(_MIRROR)))

@@ -58,7 +58,6 @@ def setup(
 def _setup_lines(
     context: StageContext, mirror: Mirror | None
 ) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """The remaining commands, each with its variables."""
     task = context.task
     if context.shared_setup is None:
         # The version is for the project, not for the packages that it needs.

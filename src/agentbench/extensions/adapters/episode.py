@@ -15,7 +15,7 @@ from agentbench.errors import OutageError, SandboxError, StorageError
 from agentbench.judge.judge import Judge
 from agentbench.judge.judge_session import AsyncSession
 from agentbench.judge.judge_verdict import JudgeVerdict
-from agentbench.scoring.evidence import CommandResult, Ending
+from agentbench.scoring.evidence import Ending
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
 from agentbench.test_tools.agent_texts import (
@@ -132,6 +132,8 @@ class Episode:
         """
         try:
             self._session = await self._opened.enter_async_context(self._judge.session(self._task))
+        # A lost engine says nothing about the model: the verdict has no reward, and nothing is
+        # raised.
         except (OutageError, StorageError, SandboxError) as error:
             self._failure = str(error)
 
@@ -167,8 +169,9 @@ class Episode:
         """
         if self._verdict is None:
             if self._session is None:
+                task = self._task
                 self._verdict = JudgeVerdict.without_result(
-                    task_id=_id_of(self._task),
+                    task_id=task.id if isinstance(task, Task) else TaskId(Path(task).name),
                     task_digest="",
                     change_digest="",
                     detail=self._failure or "the episode was not opened",
@@ -187,7 +190,11 @@ class Episode:
             raise SandboxError(self._failure or "the episode was not opened")
         match checked:
             case RunArguments():
-                return _run_text(await session.run(checked.command, timeout=checked.timeout_s))
+                result = await session.run(checked.command, timeout=checked.timeout_s)
+                is_exit = result.ending is Ending.EXITED
+                ending = f"exit code {result.exit_code}" if is_exit else result.ending.value
+                output = terminal_text(result.stdout + result.stderr).rstrip("\n")
+                return f"[{ending}]\n{cut_middle(output, MAX_OUTPUT_LENGTH)}"
             case ReadArguments():
                 text = (await session.read(checked.path)).decode("utf-8", "replace")
                 return cut_middle(escape_control(text), _MAX_FILE_LENGTH)
@@ -203,14 +210,3 @@ def headline(verdict: JudgeVerdict) -> str:
     if verdict.reason is None:
         return "RESOLVED"
     return f"{verdict.reason}: {verdict.detail}" if verdict.detail else str(verdict.reason)
-
-
-def _id_of(task: Task | Path | str) -> TaskId:
-    return task.id if isinstance(task, Task) else TaskId(Path(task).name)
-
-
-def _run_text(result: CommandResult) -> str:
-    is_exit = result.ending is Ending.EXITED
-    ending = f"exit code {result.exit_code}" if is_exit else result.ending.value
-    output = terminal_text(result.stdout + result.stderr).rstrip("\n")
-    return f"[{ending}]\n{cut_middle(output, MAX_OUTPUT_LENGTH)}"

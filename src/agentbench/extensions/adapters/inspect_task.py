@@ -85,6 +85,7 @@ def judged() -> Scorer:
         metadata = verdict.model_dump(mode="json")
         explanation = headline(verdict)
         if verdict.reward is None:
+            # Inspect's metrics leave an unscored sample out; a zero would count against the model.
             return Score.unscored(
                 reason="scoring_failed", explanation=explanation, metadata=metadata
             )

@@ -26,6 +26,7 @@ _lock = Lock()
 _judges: dict[JudgeSettings, Judge] = {}
 
 
+# Each judge has a run of its own in runs/, and sandboxes: one serves the whole process.
 def process_judge(settings: JudgeSettings) -> Judge:
     """The judge of this process with these settings, opened at the first call.
 

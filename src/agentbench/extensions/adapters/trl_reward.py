@@ -74,6 +74,7 @@ class JudgedReward:
                 f"expected a column {self._column!r} in the data set, with the path of each "
                 f"task's folder; found {', '.join(sorted(columns))}"
             )
+        # All are submitted before the first result is awaited, so that they are judged in parallel.
         scorings = [
             self._judge.score(task, patch=self._patch_in(completion), deadline=self._deadline)
             for task, completion in zip(tasks, completions, strict=True)
@@ -82,17 +83,18 @@ class JudgedReward:
         log_extra = columns.get("log_extra")
         if callable(log_extra):
             log_extra("verdict", [str(each.reason or "RESOLVED") for each in verdicts])
+        # None where the infrastructure failed: a zero would teach the model something wrong.
         return [verdict.reward for verdict in verdicts]
 
 
+# The text of the model's own messages; what a tool or a user says is no answer.
 def _content(messages: Sequence[Mapping[str, object]]) -> str:
-    """The text of the model's own messages; what a tool or a user says is no answer."""
     own = (m for m in messages if m.get("role", "assistant") in _MODEL_ROLES)
     return "\n".join(_text_of(message.get("content")) for message in own)
 
 
+# The text of a content: a string, or the text parts of a list; thoughts are no part of it.
 def _text_of(content: object) -> str:
-    """The text of a content: a string, or the text parts of a list; thoughts are no part of it."""
     if isinstance(content, str):
         return content
     if isinstance(content, Mapping):

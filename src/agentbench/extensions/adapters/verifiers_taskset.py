@@ -75,6 +75,7 @@ class JudgedTask(vf.Task[JudgedTaskData, vf.State, JudgedTaskConfig]):
         """
         verdict = await _episodes[trace.id].score()
         trace.info["verdict"] = verdict.model_dump(mode="json")
+        # An error leaves the reward unset, so that the rollout is no sample of a training.
         if verdict.reward is None:
             raise vf.SandboxError(f"no verdict: {headline(verdict)}")
         return verdict.reward
@@ -155,6 +156,7 @@ class EpisodeHarness(vf.Harness[EpisodeHarnessConfig]):
                 )
                 message = answer.choices[0].message
                 messages.append(message.model_dump(exclude_none=True))
+                # The model is done when it calls nothing.
                 if not message.tool_calls:
                     break
                 for call in message.tool_calls:

@@ -52,11 +52,7 @@ class TaskAnswers:
 
 
 def read_answers(task: Task, mirrors: Mirrors) -> TaskAnswers:
-    """Read what must not be in a data set.
-
-    Raises:
-        InputError: the task's repository or patches cannot be read, so nothing can be checked.
-    """
+    """Read what must not be in a data set."""
     facts = read_task_facts(task, mirrors)
     key, has_base = task.answer_key, bool(facts.base.blobs)
     lacks_tests = has_base and bool(key.tests_patch.strip()) and not facts.hidden
@@ -64,7 +60,17 @@ def read_answers(task: Task, mirrors: Mirrors) -> TaskAnswers:
         why = facts.unread[0] if facts.unread else "its repository has no files"
         raise InputError(f"{task.folder}: {why}")
     known = [task.problem.instruction, *(step.instruction for step in task.steps)]
-    hidden = without(_hidden_fingerprints(task, facts), known)
+    # Those of all hidden files: tests, and the data beside them.
+    files = (file.content for file in facts.hidden.values() if file is not None)
+    added = [
+        block
+        for file in parse_patch(task.answer_key.tests_patch if not facts.hidden else b"")
+        for block in blocks_of(file.added())
+    ]
+    found = fingerprints_of([*_lines_of(files), *added])
+    if task.answer_key.verifier is not None or task.steps:
+        found |= _script_fingerprints(task, VERIFIER_FOLDER, facts)
+    hidden = without(facts.hidden_fingerprints | _not_in_base(found, facts), known)
     solution = without(
         facts.solution_fingerprints() | _script_fingerprints(task, SOLUTION_FOLDER, facts), known
     )
@@ -107,22 +113,8 @@ def fingerprints_found(text: str, fingerprints: LeakFingerprints) -> set[LeakFin
     return {each for reading in readings(text) for each in found_in(reading, fingerprints)}
 
 
-def _hidden_fingerprints(task: Task, facts: TaskFacts) -> LeakFingerprints:
-    """Those of all hidden files: tests, and the data beside them."""
-    files = (file.content for file in facts.hidden.values() if file is not None)
-    added = [
-        block
-        for file in parse_patch(task.answer_key.tests_patch if not facts.hidden else b"")
-        for block in blocks_of(file.added())
-    ]
-    found = fingerprints_of([*_lines_of(files), *added])
-    if task.answer_key.verifier is not None or task.steps:
-        found |= _script_fingerprints(task, VERIFIER_FOLDER, facts)
-    return facts.hidden_fingerprints | _not_in_base(found, facts)
-
-
+# Those of a folder of the task, and of the folders of that name of its steps.
 def _script_fingerprints(task: Task, name: str, facts: TaskFacts) -> LeakFingerprints:
-    """Those of a folder of the task, and of the folders of that name of its steps."""
     if name == SOLUTION_FOLDER and task.answer_key.solution is None:
         return frozenset()
     folders = [task.folder, *(step_folder(task.folder, step.name) for step in task.steps)]

@@ -68,14 +68,18 @@ class AttemptReader:
         """
         folder = run.folder_of(record)
         try:
-            exchanges = _exchanges(folder)
+            log = folder / EXCHANGE_LOG
+            exchanges = logged_exchanges(log) if log.is_file() else []
         except OSError as error:
             raise LeftOutError(f"its log cannot be read: {error.strerror}") from None
         trajectory = _trajectory(folder, record, exchanges)
         found = conversations_in(exchanges) if exchanges else _NO_CONVERSATIONS
         patch = files_in(folder).patch() if record.patch is not None else None
         answers = self.tasks.answers(record.task_digest)
-        chat = _whole_chat(found)
+        messages = chat_messages(found.main.messages) if found.main is not None else ()
+        last = max((at for at, each in enumerate(messages) if each.role == "assistant"), default=-1)
+        is_opened = opening_length(messages) > 0
+        chat = messages[: last + 1] if is_opened else ()
         tools = tools_text(found.main.tools) if found.main is not None and chat else None
         if answers is not None:
             leak = find_leak(answers, trajectory, chat, patch or b"", tools=tools)
@@ -101,23 +105,9 @@ class AttemptReader:
         )
 
 
-def _exchanges(folder: Path) -> list[LoggedExchange]:
-    log = folder / EXCHANGE_LOG
-    return logged_exchanges(log) if log.is_file() else []
-
-
-def _whole_chat(found: AttemptConversations) -> tuple[ChatMessage, ...]:
-    """The longest conversation, up to the model's last message; empty without one."""
-    messages = chat_messages(found.main.messages) if found.main is not None else ()
-    last = max((at for at, each in enumerate(messages) if each.role == "assistant"), default=-1)
-    is_opened = opening_length(messages) > 0
-    return messages[: last + 1] if is_opened else ()
-
-
 def _trajectory(
     folder: Path, record: AttemptRecord, exchanges: list[LoggedExchange]
 ) -> Trajectory | None:
-    """The stored trajectory; if there is none, that of the log."""
     path = folder / TRAJECTORY_FILE
     try:
         with path.open("rb") as file:

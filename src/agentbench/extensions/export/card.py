@@ -1,6 +1,5 @@
 """The card of a data set: README.md with metadata in YAML, as the Hugging Face Hub reads it."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -152,15 +151,11 @@ def _statistics(facts: CardFacts) -> Iterator[str]:
         ("agent, model", counts.models),
         ("left out", counts.left_out),
     ):
-        yield from _counted_rows(title, counter)
+        for name, number in sorted(counter.items(), key=lambda each: (-each[1], each[0])):
+            yield f"| {title}: {_cell(name)} | {number} |"
     if counts.redacted:
         yield ""
         yield f"Secrets were replaced by `[removed]` in {counted(counts.redacted, 'row')}."
-
-
-def _counted_rows(title: str, counter: Counter[str]) -> Iterator[str]:
-    for name, number in sorted(counter.items(), key=lambda each: (-each[1], each[0])):
-        yield f"| {title}: {_cell(name)} | {number} |"
 
 
 def _columns(facts: CardFacts) -> Iterator[str]:
@@ -238,7 +233,6 @@ def _limits(facts: CardFacts) -> Iterator[str]:
 
 
 def _features(row: type[Schema]) -> list[dict[str, object]]:
-    """The columns with their types, in the form of the Hub's metadata."""
     fields = row.model_fields.items()
     return [{"name": name, **_feature(field.annotation)} for name, field in fields]
 
@@ -261,8 +255,8 @@ def _feature(annotation: object) -> dict[str, object]:
     return {"dtype": "json" if origin is dict else "string"}
 
 
+# A text in a table of Markdown, in which it means only itself.
 def _cell(text: str) -> str:
-    """A text in a table of Markdown, in which it means only itself."""
     plain = printable(text, limit=300)
     for character in "\\`|<>[]*":
         plain = plain.replace(character, f"&#{ord(character)};")

@@ -53,7 +53,14 @@ def chat_messages(messages: Iterable[Message]) -> tuple[ChatMessage, ...]:
     for message in messages:
         for each in _chat(message):
             if each.role == "assistant" and merged and merged[-1].role == "assistant":
-                merged[-1] = _joined(merged[-1], each)
+                first = merged[-1]
+                reasoning = filter(None, (first.reasoning_content, each.reasoning_content))
+                merged[-1] = ChatMessage(
+                    role="assistant",
+                    content="\n".join(filter(None, (first.content, each.content))),
+                    reasoning_content="\n".join(reasoning) or None,
+                    tool_calls=((first.tool_calls or ()) + (each.tool_calls or ())) or None,
+                )
             else:
                 merged.append(each)
     return tuple(merged)
@@ -103,13 +110,3 @@ def _chat(message: Message) -> Iterator[ChatMessage]:
         yield ChatMessage(
             role="system" if message.speaker is Role.SYSTEM else "user", content=message.text
         )
-
-
-def _joined(first: ChatMessage, second: ChatMessage) -> ChatMessage:
-    reasoning = filter(None, (first.reasoning_content, second.reasoning_content))
-    return ChatMessage(
-        role="assistant",
-        content="\n".join(filter(None, (first.content, second.content))),
-        reasoning_content="\n".join(reasoning) or None,
-        tool_calls=((first.tool_calls or ()) + (second.tool_calls or ())) or None,
-    )

@@ -1,11 +1,10 @@
 """`agentbench export`: the attempts of runs as a data set for training."""
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -18,9 +17,6 @@ from agentbench.errors import UsageError
 from agentbench.extensions.export.option_values import ExportFormat, VerdictKind
 from agentbench.judge.reward_kind import RewardKind
 from agentbench.taxonomy import FailureReason, Fault
-
-if TYPE_CHECKING:
-    from agentbench.extensions.export.sources import SourceRun, TaskSources
 
 _FILTERS = "Filters"
 
@@ -200,6 +196,10 @@ def export(
     from agentbench.extensions.export.data_set import DataSetExport
     from agentbench.extensions.export.selection import Selection, verdicts_for
     from agentbench.extensions.export.settings import ExportOptions
+    from agentbench.extensions.export.sources import SourceRun, TaskSources
+    from agentbench.runs.store.store import find_run
+    from agentbench.tasks.loading import load_tasks
+    from agentbench.tasks.mirror import Mirrors
 
     if written.test_names and written.format_name is not ExportFormat.PARQUET:
         raise UsageError("--test-names goes with --format parquet")
@@ -213,9 +213,16 @@ def export(
         agent=filters.agent,
         model=filters.model,
     )
+    folders = without_duplicates([find_run(name, runs_dir) for name in runs or ["last"]])
+    found = [SourceRun.open(folder) for folder in folders]
+    for run in found:
+        print_warnings(run.warnings())
+    paths = checked.task_paths or ()
+    mirrors = Mirrors(host.usable_cache_dir() / "mirrors")
+    named = load_tasks(paths, mirrors=mirrors).tasks if paths else ()
     exported = DataSetExport(
-        _open_runs(runs or ["last"], runs_dir),
-        _task_sources(checked.task_paths or ()),
+        found,
+        TaskSources(mirrors=mirrors, named={task.digest: task for task in named}),
         ExportOptions(
             format=written.format_name,
             selection=selection,
@@ -235,24 +242,3 @@ def export(
     if counts.unchecked:
         print_warnings([f"{counted(counts.unchecked, 'row')} not checked for leaks"])
     say_line(f"{counted(counts.rows, 'row')} in {written.output}")
-
-
-def _open_runs(names: Sequence[str], runs_dir: Path) -> "list[SourceRun]":
-    from agentbench.extensions.export.sources import SourceRun
-    from agentbench.runs.store.store import find_run
-
-    folders = without_duplicates([find_run(name, runs_dir) for name in names])
-    found = [SourceRun.open(folder) for folder in folders]
-    for run in found:
-        print_warnings(run.warnings())
-    return found
-
-
-def _task_sources(paths: Sequence[Path]) -> "TaskSources":
-    from agentbench.extensions.export.sources import TaskSources
-    from agentbench.tasks.loading import load_tasks
-    from agentbench.tasks.mirror import Mirrors
-
-    mirrors = Mirrors(host.usable_cache_dir() / "mirrors")
-    named = load_tasks(paths, mirrors=mirrors).tasks if paths else ()
-    return TaskSources(mirrors=mirrors, named={task.digest: task for task in named})

@@ -79,11 +79,10 @@ class _Thread:
     request: JsonObject = field(default_factory=dict)
 
     def conversation(self) -> Conversation:
-        """What was said so far."""
         return Conversation(messages=tuple(self.messages), tools=tuple(chat_tools(self.request)))
 
+    # The position of an answer that the client sent back.
     def position_of(self, turn: Message) -> int | None:
-        """The position of an answer that the client sent back."""
         numbered = list(enumerate(self.messages))
         return next((at for at, known in reversed(numbered) if _is_same(known, turn)), None)
 
@@ -93,8 +92,8 @@ class _Threads:
         self.open: list[_Thread] = []
         self.has_gaps = False
 
+    # Add an exchange to the conversation that it continues, or begin another one.
     def add(self, exchange: LoggedExchange) -> None:
-        """Add an exchange to the conversation that it continues, or begin another one."""
         if exchange.error is not None or exchange.abandoned:
             return
         if exchange.request_cut or exchange.answer_left_out or not exchange.answer:
@@ -110,7 +109,11 @@ class _Threads:
         thread.request = exchange.request
 
     def _continued(self, turns: Sequence[Message]) -> _Thread | None:
-        answers = [at for at, turn in enumerate(turns) if _is_answer(turn)]
+        answers = [
+            at
+            for at, turn in enumerate(turns)
+            if turn.speaker is Role.AGENT and (turn.calls or turn.text.strip())
+        ]
         for thread in reversed(self.open):
             if not answers:
                 if thread.messages[:-1] == turns:  # the client repeats its first request
@@ -124,12 +127,8 @@ class _Threads:
         return None
 
 
-def _is_answer(turn: Message) -> bool:
-    return turn.speaker is Role.AGENT and bool(turn.calls or turn.text.strip())
-
-
+# Whether a client sent this answer; it may have changed its form.
 def _is_same(known: Message, sent: Message) -> bool:
-    """Whether a client sent this answer; it may have changed its form."""
     if known.speaker is not Role.AGENT:
         return False
     if sent.calls:

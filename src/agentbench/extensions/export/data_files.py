@@ -35,12 +35,10 @@ class _JsonLines:
         self._file = path.open("wb")
 
     def write(self, row: Mapping[str, object]) -> None:
-        """Add a line."""
         line = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
         self._file.write(line.translate(_LINE_ENDS).encode("utf-8", "replace") + b"\n")
 
     def close(self) -> None:
-        """End the file."""
         self._file.close()
 
 
@@ -56,14 +54,12 @@ class _Parquet:
         self._characters = 0
 
     def write(self, row: Mapping[str, object]) -> None:
-        """Add a row."""
         self._rows.append({each.name: cell(row.get(each.name), each.type) for each in self._schema})
         self._characters += len(json.dumps(row, default=str))
         if len(self._rows) >= _BATCH_ROWS or self._characters >= _BATCH_CHARACTERS:
             self._flush()
 
     def close(self) -> None:
-        """Write the remaining rows, and end the file."""
         try:
             self._flush()
         finally:

@@ -104,6 +104,7 @@ class DataSetExport:
                 if not self._options.selection.takes(attempt):
                     continue
                 self.counts.selected += 1
+                # It only copies the solution.
                 if attempt.agent == _ORACLE:
                     self.counts.left_out["the agent is the oracle, which applies the solution"] += 1
                     continue
@@ -112,6 +113,7 @@ class DataSetExport:
                 if problem is not None:
                     problems.setdefault(attempt.task_id, problem)
             selected.append(numbers)
+        # Before anything is written: a row that was not checked could hold hidden tests.
         if problems and not self._options.unchecked:
             raise InputError(*_problem_lines(problems))
         return selected
@@ -138,6 +140,7 @@ class DataSetExport:
             case ExportFormat.SFT | ExportFormat.PREFERENCE:
                 if attempt.kind is None:
                     raise LeftOutError("it has neither a conversation nor a patch to show")
+                # The log holds at most 200,000 characters of a text.
                 if not attempt.is_complete:
                     raise LeftOutError("its log lacks a part of a text")
             case ExportFormat.PARQUET:
@@ -159,6 +162,7 @@ class DataSetExport:
             counts.left_out["no attempt with the other verdict has the same prompt"] += alone
         known: set[AttemptRef] = set()
         for pair in plan.pairs():
+            # Read once more, so that only the texts of one pair are in memory.
             chosen, rejected = map(self._again, pair)
             row = pair_row(chosen, rejected)
             if row is None:
@@ -233,6 +237,7 @@ def _table_row(attempt: ExportedAttempt, *, test_names: bool) -> TableRow:
         cost_usd=usage.cost_usd if usage is not None else None,
         seconds=record.timing.total_s,
         agent_seconds=record.timing.agent_s,
+        # Details and names of tests may reveal hidden tests.
         detail=record.detail if test_names else None,
         tests=tuple(TableTest(**dict(test)) for test in record.tests if test_names),
     )

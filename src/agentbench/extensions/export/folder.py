@@ -24,9 +24,6 @@ def data_set_folder(target: Path, *, overwrite: bool) -> Iterator[Path]:
     """A scratch folder that becomes the data set at the end of the block.
 
     With `overwrite`, only the card and the folder `data` of an earlier export are replaced.
-
-    Raises:
-        UsageError: the target has other files, or cannot be written.
     """
     target = target.absolute()
     _check(target, overwrite=overwrite)
@@ -64,6 +61,7 @@ def _check(target: Path, *, overwrite: bool) -> None:
             "or add --overwrite to replace an earlier export"
         )
     try:
+        # Nothing else is overwritten: the folder may be a clone of a repository of the Hub.
         with (target / CARD).open("rb") as card:
             is_ours = MARK.encode() in card.read(_HEAD_BYTES) and (target / DATA).is_dir()
     except OSError:

@@ -23,8 +23,8 @@ _CALL_WRITES = re.compile(
     r"|\b(sed\s[^\n]{0,200}-i|perl\s+-\w*i|tee|mv|cp)\b|[^-=]>\s*\S|open\(",
     re.IGNORECASE,
 )
+# A change that an agent reads from its model's text.
 _TEXT_WRITES = re.compile(r"```|<<<<<<<|^\+\+\+ ", re.MULTILINE)
-"""A change that an agent reads from its model's text."""
 
 
 class Leak(StrEnum):
@@ -63,11 +63,16 @@ def find_leak(
         tools: The descriptions of its tools.
     """
     reader = _Reader(answers)
-    told = list(_told(trajectory)) if trajectory is not None else []
-    known = {each.text for each in told}
-    rest = (each for message in messages for each in _said(message) if each.text not in known)
+    texts = list(_texts_of_trajectory(trajectory)) if trajectory is not None else []
+    known = {each.text for each in texts}
+    rest = (
+        each
+        for message in messages
+        for each in _texts_of_message(message)
+        if each.text not in known
+    )
     described = SpokenText(text=tools or "", is_own=False)
-    for spoken in (*told, *rest, described) if told else ():
+    for spoken in (*texts, *rest, described) if texts else ():
         found = reader.leak_in(spoken)
         if found is not None:
             return found
@@ -75,10 +80,12 @@ def find_leak(
     after = "\n".join(
         line for file in parse_patch(patch) for _, new in file.sides() for line in new
     )
+    # Also if the agent wrote it: a copied hidden test must not be in any row.
     if fingerprints_found(added, answers.hidden):
         return Leak.HIDDEN_TESTS
-    if told:
+    if texts:
         return None if reader.explains(after) else Leak.FOREIGN_PATCH
+    # No conversation shows who wrote it.
     return Leak.EQUAL_PATCH if answers.is_equal_to_solution(patch) else None
 
 
@@ -92,7 +99,6 @@ class _Reader:
         self._has_written = False  # a file
 
     def leak_in(self, spoken: SpokenText) -> Leak | None:
-        """The leak in the next text."""
         answers = self._answers
         if fingerprints_found(spoken.text, answers.hidden):
             return Leak.HIDDEN_TESTS
@@ -103,12 +109,13 @@ class _Reader:
             writes = _CALL_WRITES if spoken.is_call else _TEXT_WRITES
             self._has_written = self._has_written or writes.search(spoken.text) is not None
             return None
+        # A name that the agent has written before is its own.
         if (answers.hidden_names & words) - self._words:
             return Leak.HIDDEN_TESTS
         return None if self.explains(spoken.text) else Leak.GIVEN_SOLUTION
 
+    # Whether all lines of the solution in a text can be the agent's own work so far.
     def explains(self, text: str) -> bool:
-        """Whether all lines of the solution in a text can be the agent's own work so far."""
         found = fingerprints_found(text, self._answers.solution)
         return all(map(self._is_own, found))
 
@@ -118,12 +125,14 @@ class _Reader:
             for line in fingerprint
             if line in self._answers.new_words
         }
+        # A fix that only removes lines has no new words: then a tool or a command must have changed
+        # a file.
         if not self._has_written and not all(line in self._lines for line in fingerprint):
             return False
         return all(line in self._lines or words <= self._words for line, words in new.items())
 
 
-def _told(trajectory: Trajectory) -> Iterator[SpokenText]:
+def _texts_of_trajectory(trajectory: Trajectory) -> Iterator[SpokenText]:
     for step in trajectory.steps:
         is_own = step.source is Role.AGENT
         yield SpokenText(text=step.message, is_own=is_own)
@@ -136,7 +145,7 @@ def _told(trajectory: Trajectory) -> Iterator[SpokenText]:
             yield SpokenText(text=result.content, is_own=False)
 
 
-def _said(message: ChatMessage) -> Iterator[SpokenText]:
+def _texts_of_message(message: ChatMessage) -> Iterator[SpokenText]:
     is_own = message.role == "assistant"
     yield SpokenText(text=message.content, is_own=is_own)
     if message.reasoning_content:

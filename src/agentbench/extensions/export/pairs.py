@@ -63,6 +63,7 @@ class PairPlan:
             possible = len(chosen) * len(rejected)
             count = min(possible, self._limit - used.get(key.task_digest, 0))
             used[key.task_digest] = used.get(key.task_digest, 0) + count
+            # The pairs depend only on the attempts, the limit and the seed.
             draw = random.Random(f"{self._seed} {key}")
             for number in draw.sample(range(possible), count):
                 yield chosen[number % len(chosen)], rejected[number // len(chosen)]

@@ -32,6 +32,8 @@ class RowRedactor:
 
     def _value(self, value: object) -> object:
         if isinstance(value, str):
+            # The gateway has removed its keys from the logs already; an agent may have printed
+            # others.
             cleaned = _KEY_FORMS.sub(_REMOVED, self._known.text(value))
             # Whole rows cannot be compared: cleaned lists are not equal to the row's tuples.
             self._has_removed |= cleaned != value

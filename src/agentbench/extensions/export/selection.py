@@ -46,6 +46,7 @@ class Selection:
         """Whether an attempt passes all filters."""
         if verdict_kind(attempt) not in self.verdicts:
             return False
+        # A resolved attempt has neither a reason nor a fault.
         if not attempt.resolved:
             if self.reasons and attempt.failure_reason not in self.reasons:
                 return False
@@ -71,11 +72,7 @@ def verdict_kind(attempt: AttemptSummary) -> VerdictKind:
 def verdicts_for(
     format_name: ExportFormat, given: frozenset[VerdictKind]
 ) -> frozenset[VerdictKind]:
-    """The verdicts of an export.
-
-    Raises:
-        UsageError: the format cannot have one of them.
-    """
+    """The verdicts of an export."""
     if not given:
         return DEFAULT[format_name]
     refused = sorted(given - ALLOWED[format_name])

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from importlib import metadata
 from importlib.resources import files
 from pathlib import PurePosixPath
@@ -14,20 +15,25 @@ from typing import ClassVar
 from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.core.extras import DISTRIBUTION
 from agentbench.core.untrusted_json import cut_middle
-from agentbench.errors import LLMError
+from agentbench.errors import LLMError, UsageError
 from agentbench.extensions.llm import endings
 from agentbench.extensions.llm.endings import NoAnswerError, complete_with_retries
-from agentbench.extensions.llm.mcp_tools import additions_to_prompt
-from agentbench.extensions.llm.tool import ToolContext, ToolEffect
-from agentbench.extensions.llm.tools import EFFECT_OF_TOOL, tool_specs, use_tool
+from agentbench.extensions.llm.tools import (
+    EFFECT_OF_TOOL,
+    ToolContext,
+    ToolEffect,
+    tool_specs,
+    use_tool,
+)
 from agentbench.models import conversation as talk
 from agentbench.models.formats.registry import open_client
 from agentbench.models.interface import ModelEndpoint, ModelErrorKind
 from agentbench.models.model_catalogue import context_window
-from agentbench.sandbox.interface import Sandbox
+from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.tasks.problem import Problem
 from agentbench.tasks.test_command import parse_test_command
+from agentbench.test_tools.agent_texts import escape_control
 from agentbench.test_tools.project import sandbox_project
 
 _BYTES_PER_TOKEN = 3  # a low estimate, so that requests always fit
@@ -36,6 +42,13 @@ _SHARE_AFTER_CUT = 0.7  # of the window after a cut; cutting at each step would 
 _SHARE_AFTER_ERROR = 0.6  # of the size that was too long
 _MIN_DROPPED_LENGTH = 400  # characters; shorter output stays
 _OUTPUT_LENGTHS = (16_384, 8_192, 4_096, 2_048, 1_024, 512, 256)  # characters of the latest output
+_SKILLS_TIMEOUT = timedelta(seconds=120)
+_MAX_SKILLS_LENGTH = 8_000  # characters
+_HEAD_OF_SKILLS = """
+for file in "$1"/*/SKILL.md; do
+  [ -f "$file" ] && printf '%s\\n' "$file" && head -n 12 "$file" && echo
+done
+"""
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
@@ -80,8 +93,12 @@ def fit_to_window(conversation: talk.Conversation, token_limit: int) -> talk.Con
     if tokens_of(conversation) <= token_limit:
         return conversation
     goal = int(token_limit * _SHARE_AFTER_CUT)
-    conversation = _without_old_output(_without_thoughts(conversation), goal)
-    conversation = _without_old_turns(conversation, goal)
+    # Providers reject reasoning after a change before it.
+    turns = (replace(turn, answer=replace(turn.answer, verbatim=())) for turn in conversation.turns)
+    conversation = _without_old_output(replace(conversation, turns=tuple(turns)), goal)
+    while len(conversation.turns) > 1 and tokens_of(conversation) > goal:
+        rest, forgotten = conversation.turns[1:], conversation.left_out_turns + 1
+        conversation = replace(conversation, turns=rest, left_out_turns=forgotten)
     shorter = conversation
     for length in _OUTPUT_LENGTHS:
         if tokens_of(shorter) <= goal or not conversation.turns:
@@ -90,12 +107,6 @@ def fit_to_window(conversation: talk.Conversation, token_limit: int) -> talk.Con
         replies = tuple(replace(each, text=cut_middle(each.text, length)) for each in last.replies)
         shorter = replace(conversation, turns=(*others, replace(last, replies=replies)))
     return shorter
-
-
-def _without_thoughts(conversation: talk.Conversation) -> talk.Conversation:
-    """Without reasoning, which providers reject after a change before it."""
-    turns = (replace(turn, answer=replace(turn.answer, verbatim=())) for turn in conversation.turns)
-    return replace(conversation, turns=tuple(turns))
 
 
 def _without_old_output(conversation: talk.Conversation, goal: int) -> talk.Conversation:
@@ -110,13 +121,6 @@ def _without_old_output(conversation: talk.Conversation, goal: int) -> talk.Conv
     return replace(conversation, turns=(*turns, *conversation.turns[-1:]))
 
 
-def _without_old_turns(conversation: talk.Conversation, goal: int) -> talk.Conversation:
-    while len(conversation.turns) > 1 and tokens_of(conversation) > goal:
-        rest, forgotten = conversation.turns[1:], conversation.left_out_turns + 1
-        conversation = replace(conversation, turns=rest, left_out_turns=forgotten)
-    return conversation
-
-
 def _without_text(reply: talk.ToolReply) -> talk.ToolReply:
     if len(reply.text) <= _MIN_DROPPED_LENGTH:
         return reply
@@ -126,13 +130,9 @@ def _without_text(reply: talk.ToolReply) -> talk.ToolReply:
 
 def _tokens_of_turn(turn: talk.ConversationTurn) -> int:
     replies = sum(_tokens(reply.text) for reply in turn.replies)
-    return _tokens_of_answer(turn.answer) + replies + _tokens(turn.note)
-
-
-def _tokens_of_answer(answer: talk.ModelAnswer) -> int:
-    thoughts = _tokens(json.dumps([answer.extra, answer.verbatim]))
-    calls = sum(_tokens(call.name + call.arguments) for call in answer.tool_calls)
-    return _tokens(answer.text) + calls + thoughts
+    thoughts = _tokens(json.dumps([turn.answer.extra, turn.answer.verbatim]))
+    calls = sum(_tokens(call.name + call.arguments) for call in turn.answer.tool_calls)
+    return _tokens(turn.answer.text) + calls + thoughts + replies + _tokens(turn.note)
 
 
 def _tokens(text: str) -> int:
@@ -161,14 +161,24 @@ def opening_conversation(
         max_steps=str(budget.max_steps),
         minutes=f"{max(1, round(budget.timeout.total_seconds() / 60))}",
     )
-    return talk.Conversation(system=prompt("system", network=_network_line(problem)), task=task)
-
-
-def _network_line(problem: Problem) -> str:
     if isinstance(problem.network, bool):
-        return "There is a network." if problem.network else "There is no network."
-    hosts = ", ".join(problem.network)
-    return f"The network has only these hosts, by the proxy in the usual variables: {hosts}."
+        network = "There is a network." if problem.network else "There is no network."
+    else:
+        hosts = ", ".join(problem.network)
+        network = f"The network has only these hosts, by the proxy in the usual variables: {hosts}."
+    return talk.Conversation(system=prompt("system", network=network), task=task)
+
+
+def skills_prompt(problem: Problem, sandbox: Sandbox) -> str:
+    """The part of the prompt about the task's skills; empty if there are none."""
+    if problem.skills is None:
+        return ""
+    argv = ("sh", "-c", _HEAD_OF_SKILLS, "sh", problem.skills)
+    found = sandbox.run(Command(argv=argv, timeout=_SKILLS_TIMEOUT)).stdout.strip()
+    if not found:
+        return ""
+    head = f"Skills are in {problem.skills}; read a file before you do what it is about:"
+    return f"{head}\n{cut_middle(escape_control(found), _MAX_SKILLS_LENGTH)}"
 
 
 def note_about(answer: talk.ModelAnswer) -> str:
@@ -209,19 +219,26 @@ class LlmAgent:
 
         Raises:
             LLMError: there is no model, or no supported API format.
+            UsageError: the task has MCP servers.
             SandboxError: the sandbox is lost.
         """
         if model is None:
             raise LLMError("the llm agent needs a model, found none: give --model provider/name")
+        # As other agents without a client for them: an attempt without its servers would be judged
+        # for something else.
+        if problem.mcp_servers:
+            raise UsageError(
+                f"--agent llm does not support MCP servers, which the task {problem.id} has: "
+                "take claude-code, codex, gemini-cli or qwen-code"
+            )
         command = parse_test_command(problem.test_command)
         project = sandbox_project(sandbox, command, env=problem.test_env, isolated=True)
-        servers = problem.mcp_servers
-        context = ToolContext(sandbox=sandbox, budget=budget, project=project, mcp_servers=servers)
-        tools = tool_specs(with_mcp=bool(servers))
-        token_limit = context_window(model.model).max_request_tokens - tokens_of_tools(tools)
+        context = ToolContext(sandbox=sandbox, budget=budget, project=project)
+        window = context_window(model.model).max_request_tokens
+        token_limit = window - tokens_of_tools(tool_specs())
         with open_client(model) as client:
             opening = opening_conversation(problem, sandbox.workspace, budget)
-            if added := additions_to_prompt(problem, sandbox):
+            if added := skills_prompt(problem, sandbox):
                 opening = replace(opening, task=f"{opening.task}\n\n{added}")
             memory = ConversationMemory(opening, token_limit)
             loop = _AgentLoop(
@@ -241,7 +258,6 @@ class _AgentLoop:
     tally: endings.AttemptCounts = field(default_factory=endings.AttemptCounts)
 
     def work(self) -> AgentOutcome:
-        """The loop: get an answer of the model, run its calls, repeat."""
         outcome = None
         while outcome is None:
             if self.tally.steps == self.context.budget.max_steps:
@@ -255,8 +271,8 @@ class _AgentLoop:
                 return endings.unanswered(self.tally, self.context.budget, self.model, error)
         return outcome
 
+    # The next answer; a conversation that is too long for the model is shortened once.
     def _complete(self) -> talk.ModelAnswer:
-        """The next answer; a conversation that is too long for the model is shortened once."""
         try:
             return self._complete_with_retries()
         except NoAnswerError as error:
@@ -267,21 +283,26 @@ class _AgentLoop:
 
     def _complete_with_retries(self) -> talk.ModelAnswer:
         conversation, settings = self.memory.conversation, self.settings
-        tools = tool_specs(with_mcp=bool(self.context.mcp_servers))
         return complete_with_retries(
-            lambda timeout: self.client.complete(conversation, tools, timeout=timeout),
+            lambda timeout: self.client.complete(conversation, tool_specs(), timeout=timeout),
             self.context.budget,
             max_attempts=settings.attempts_per_request,
             sleep=settings.sleep,
         )
 
     def _run_calls(self, answer: talk.ModelAnswer) -> AgentOutcome | None:
-        """Run the calls of an answer in order; an outcome if one of them ends the attempt."""
         if answer.stop is talk.StopReason.REFUSED:
             return endings.refused(self.tally, answer)
         replies: list[talk.ToolReply] = []
         for call in answer.tool_calls:
-            replies.append(self._use(call, replies))
+            reply = use_tool(self.context, call)
+            if EFFECT_OF_TOOL.get(call.name) is ToolEffect.SUBMITS and any(
+                earlier.failed for earlier in replies
+            ):
+                text = "not submitted, since a call before this one failed: look at that first"
+                reply = talk.ToolReply(text=text, failed=True)
+            self.tally.count(call, reply)
+            replies.append(reply)
             if not self.context.budget.remaining():
                 return endings.out_of_time(self.tally, self.context.budget)
             if EFFECT_OF_TOOL.get(call.name) is ToolEffect.SUBMITS and not replies[-1].failed:
@@ -295,13 +316,3 @@ class _AgentLoop:
         if self.tally.failed_steps >= self.settings.failed_steps:
             return endings.failed(self.tally, answer.tool_calls[-1], replies[-1])
         return None
-
-    def _use(self, call: talk.ModelToolCall, before: list[talk.ToolReply]) -> talk.ToolReply:
-        reply = use_tool(self.context, call)
-        if EFFECT_OF_TOOL.get(call.name) is ToolEffect.SUBMITS and any(
-            earlier.failed for earlier in before
-        ):
-            text = "not submitted, since a call before this one failed: look at that first"
-            reply = talk.ToolReply(text=text, failed=True)
-        self.tally.count(call, reply)
-        return reply

@@ -6,8 +6,7 @@ from datetime import timedelta
 from itertools import count
 
 from agentbench.agents.interface import AgentOutcome, Budget
-from agentbench.extensions.llm.tool import ToolEffect
-from agentbench.extensions.llm.tools import EFFECT_OF_TOOL
+from agentbench.extensions.llm.tools import EFFECT_OF_TOOL, ToolEffect
 from agentbench.models.conversation import ModelAnswer, ModelToolCall, ToolReply, UnansweredError
 from agentbench.models.interface import ModelEndpoint, ModelErrorKind, ModelFailure
 from agentbench.scoring.evidence import AgentEnding
@@ -45,9 +44,6 @@ def complete_with_retries(
         budget: The budget, which limits requests and pauses.
         max_attempts: The most requests to send.
         sleep: Waits for a number of seconds.
-
-    Raises:
-        NoAnswerError: the last request failed, or a retry cannot help.
     """
     for number in count(1):
         try:
@@ -56,6 +52,7 @@ def complete_with_retries(
             pause = error.retry_after
             if pause is None:
                 pause = _FIRST_PAUSE_SECONDS * _PAUSE_FACTOR ** (number - 1)
+            # A pause that ends after the attempt is not begun.
             has_time = pause < budget.remaining().total_seconds()
             if number >= max_attempts or not error.may_retry or not has_time:
                 raise NoAnswerError(error.failure, number) from error
@@ -146,6 +143,7 @@ def refused(tally: AttemptCounts, answer: ModelAnswer) -> AgentOutcome:
 def fell_silent(tally: AttemptCounts) -> AgentOutcome:
     """The model stopped calling tools: it is done or gave up."""
     many = f"{tally.silent_steps} answers in a row without a tool call, the last at step"
+    # The tests decide in any case whether the change is right.
     if tally.changes:
         message = f"stopped without `submit`: {many} {tally.steps}"
         return tally.outcome(AgentEnding.SUBMITTED, message)

@@ -118,9 +118,11 @@ def mutants_of(files: Sequence[FixedFile]) -> Mutants:
     found, equivalent = _make_mutants(own)
     if len(found) < FEW_MUTANTS:
         scope = MutationScope.FUNCTIONS
+        # A fix of a line or two gives too few mutants for a share of them to say something.
         wider = {one: _rewrites_within(one.source, one.wider) for one in read}
         found, equivalent = _make_mutants(wider)
-    partial, equivalent_partial = _make_mutants(_partial_fixes(read))
+    parts = {one: tuple(undo_parts(one.before, one.source)) for one in read if one.before}
+    partial, equivalent_partial = _make_mutants(parts if sum(map(len, parts.values())) > 1 else {})
     return Mutants(
         scope=scope,
         found=(*partial, *found),
@@ -138,7 +140,6 @@ class _ParsedFile:
 
     @classmethod
     def of(cls, file: FixedFile) -> "_ParsedFile":
-        """Read a fixed file."""
         try:
             text = file.after.decode()
         except UnicodeDecodeError as error:
@@ -155,13 +156,19 @@ class _ParsedFile:
         return self.touched.changed | lines_of_functions(self.source.tree, self.touched)
 
 
+# The mutants, and how many others compile to the same code.
 def _make_mutants(rewrites: Mapping[_ParsedFile, Iterable[Rewrite]]) -> tuple[list[Mutant], int]:
-    """The mutants, and how many others compile to the same code."""
     found: list[Mutant] = []
     equivalent = 0
     for read, file_rewrites in rewrites.items():
-        original = comparable_code(read.source.text)
-        for rewrite, text in _rewritten_texts(read.source, file_rewrites):
+        source = read.source.text
+        original = comparable_code(source)
+        known_texts = {source}
+        for rewrite in file_rewrites:
+            text = f"{source[: rewrite.span.start]}{rewrite.text}{source[rewrite.span.end :]}"
+            if text in known_texts:
+                continue
+            known_texts.add(text)
             try:
                 code = comparable_code(text)
             except python_syntax.UNPARSABLE:
@@ -169,14 +176,16 @@ def _make_mutants(rewrites: Mapping[_ParsedFile, Iterable[Rewrite]]) -> tuple[li
             if code == original:
                 equivalent += 1
             else:
-                found.append(_mutant(read, rewrite, text))
+                has_mark = read.file.after.startswith(_BYTE_ORDER_MARK.encode())
+                mark = _BYTE_ORDER_MARK if has_mark else ""
+                found.append(
+                    Mutant(
+                        path=read.file.path,
+                        content=f"{mark}{text}".encode(),
+                        change=_change(read.source, rewrite, text),
+                    )
+                )
     return found, equivalent
-
-
-def _partial_fixes(read: Iterable[_ParsedFile]) -> Mapping[_ParsedFile, tuple[Rewrite, ...]]:
-    """The fix with one of its parts undone, for each part of several."""
-    parts = {one: tuple(undo_parts(one.before, one.source)) for one in read if one.before}
-    return parts if sum(map(len, parts.values())) > 1 else {}
 
 
 def _rewrites_within(source: SourceText, lines: frozenset[int]) -> Iterator[Rewrite]:
@@ -184,28 +193,6 @@ def _rewrites_within(source: SourceText, lines: frozenset[int]) -> Iterator[Rewr
         for rewrite in rewrites_at(node, source):
             if source.line_of(rewrite.span.start) in lines:
                 yield rewrite
-
-
-def _rewritten_texts(
-    source: SourceText, rewrites: Iterable[Rewrite]
-) -> Iterator[tuple[Rewrite, str]]:
-    """The whole text with each rewrite applied; equal texts once."""
-    known_texts = {source.text}
-    for rewrite in rewrites:
-        before, after = source.text[: rewrite.span.start], source.text[rewrite.span.end :]
-        text = f"{before}{rewrite.text}{after}"
-        if text not in known_texts:
-            known_texts.add(text)
-            yield rewrite, text
-
-
-def _mutant(read: _ParsedFile, rewrite: Rewrite, text: str) -> Mutant:
-    mark = _BYTE_ORDER_MARK if read.file.after.startswith(_BYTE_ORDER_MARK.encode()) else ""
-    return Mutant(
-        path=read.file.path,
-        content=f"{mark}{text}".encode(),
-        change=_change(read.source, rewrite, text),
-    )
 
 
 def _change(source: SourceText, rewrite: Rewrite, text: str) -> MutantChange:

@@ -19,7 +19,7 @@ from agentbench.attempt.stages.baseline_run import baseline_run
 from agentbench.attempt.verifier import run_verifier
 from agentbench.core.files import FileContent, owned_folder
 from agentbench.errors import AttemptError, InputError, RunCancelled, UnavailableError
-from agentbench.extensions.mutation.mutants import FixedFile, Mutant, Mutants, mutants_of
+from agentbench.extensions.mutation.mutants import FixedFile, Mutant, mutants_of
 from agentbench.integrity.extraction import WorkspaceChange
 from agentbench.integrity.protection import JudgedChange
 from agentbench.runs.components import select_sandbox
@@ -91,10 +91,15 @@ def _measure_task(
 def _score(context: PreparedContext, settings: MutationScoreSettings) -> MutationScore:
     reference = reference_change(context)
     mutants = mutants_of(fixed_files(reference, context.prepared))
-    judge = mutant_runner_for(context, reference) if mutants.found else _why_none(mutants)
+    if mutants.found:
+        judge = mutant_runner_for(context, reference)
+    else:
+        unread = f": {'; '.join(mutants.unread)}" if mutants.unread else ""
+        judge = f"the reference solution has nothing to change in Python{unread}"
     if isinstance(judge, str):
         return MutationScore(why_not=judge, sandbox=context.provider.name)
     drawn = mutants.drawn(settings.most, seed=settings.seed)
+    # Mutants are judged like attempts, each in a fresh sandbox with the task's memory.
     jobs = settings.options.jobs or fitting_jobs([context.task])
     return MutationScore(
         scope=mutants.scope,
@@ -106,11 +111,6 @@ def _score(context: PreparedContext, settings: MutationScoreSettings) -> Mutatio
     )
 
 
-def _why_none(mutants: Mutants) -> str:
-    unread = f": {'; '.join(mutants.unread)}" if mutants.unread else ""
-    return f"the reference solution has nothing to change in Python{unread}"
-
-
 def _run_mutants(
     mutants: Sequence[Mutant],
     reference: JudgedChange,
@@ -120,8 +120,10 @@ def _run_mutants(
     cancel: Event,
 ) -> list[MutantResult]:
     def judged(mutant: Mutant) -> MutantResult:
-        """Judge one mutant."""
-        came = judge.run(_with_mutant(reference, mutant))
+        own = reference.files[mutant.path]
+        executable = own is not None and own.executable
+        changed = FileContent(content=mutant.content, executable=executable)
+        came = judge.run(replace(reference, files={**reference.files, mutant.path: changed}))
         return MutantResult(change=mutant.change, outcome=came.outcome, detail=came.detail)
 
     with ThreadPoolExecutor(jobs, thread_name_prefix="mutant") as pool:
@@ -133,19 +135,11 @@ def _run_mutants(
             raise
 
 
-def _with_mutant(reference: JudgedChange, mutant: Mutant) -> JudgedChange:
-    """The reference solution's change, with one file replaced by a mutant's."""
-    own = reference.files[mutant.path]
-    executable = own is not None and own.executable
-    changed = FileContent(content=mutant.content, executable=executable)
-    return replace(reference, files={**reference.files, mutant.path: changed})
-
-
+# A prepared task; without the cache, the preparation is removed after the block.
 @contextmanager
 def _prepared_context(
     task: Task, settings: MutationScoreSettings, provider: SandboxProvider
 ) -> Iterator[PreparedContext]:
-    """A prepared task; without the cache, the preparation is removed after the block."""
     options = settings.options
     with owned_folder("agentbench-strength-") as scratch:
         cache = PreparationCache(
@@ -192,7 +186,6 @@ class MutantRunner:
     def __init__(
         self, context: PreparedContext, baseline: Evidence, reference: HiddenTestRun
     ) -> None:
-        """Use `mutant_runner_for` to create one."""
         self._context = context
         self._baseline = baseline
         expected = expected_tests(context.task)
@@ -222,9 +215,6 @@ class MutantRunner:
             ran = run_change(self._context, change, limit=self._limit, stop=self._stops_early)
         except (AttemptError, UnavailableError) as error:
             return MutantRunResult(outcome=MutantOutcome.NOT_JUDGED, detail=str(error))
-        return self._of(ran)
-
-    def _of(self, ran: HiddenTestRun) -> MutantRunResult:
         lack = shortfall_of(self._expected, self._expectation, self._baseline, ran.evidence)
         ending = ran.evidence.command.ending if ran.evidence.command else Ending.LOST
         outcome, detail = MutantOutcome.BROKEN, lack or ""
@@ -241,12 +231,7 @@ class MutantRunner:
 
 
 def mutant_runner_for(context: PreparedContext, reference: JudgedChange) -> MutantRunner | str:
-    """A runner for changes to a task, or why there is none, if its reference solution fails.
-
-    Raises:
-        AttemptError: the sandbox could not be made or is lost.
-        UnavailableError: the verifier's own image is not available.
-    """
+    """A runner for changes to a task, or why there is none, if its reference solution fails."""
     baseline = baseline_run(context).evidence
     ran = run_change(context, reference, limit=judged_tests.judged_timeout(context), stop=False)
     expected = with_node_ids(expected_tests(context.task), baseline, ran.evidence)
@@ -266,9 +251,6 @@ def run_change(
         change: The change to its base.
         limit: The time limit.
         stop: Whether to stop at the first failing test.
-
-    Raises:
-        SandboxError: the sandbox could not be made or is lost.
     """
     if context.task.answer_key.verifier is not None:
         scale = limit.total_seconds() / context.task.problem.test_timeout_s
@@ -289,8 +271,8 @@ def run_change(
     return HiddenTestRun(evidence=evidence, tests=run.facts, took=run.command.duration)
 
 
+# Whether tests ran, so that a failure is theirs.
 def _could_run(ran: HiddenTestRun) -> bool:
-    """Whether tests ran, so that a failure is theirs."""
     if ran.evidence.rewards is not None:
         return True
     return ran.tests is not None and bool(ran.tests.cases) and not ran.tests.collection_errors
@@ -308,11 +290,7 @@ def why_no_mutants(task: Task) -> str:
 
 
 def reference_change(context: PreparedContext) -> JudgedChange:
-    """The reference solution's change, without the paths that are never judged.
-
-    Raises:
-        InputError: the patch does not apply to the base commit.
-    """
+    """The reference solution's change, without the paths that are never judged."""
     task = context.task
     try:
         mirror = context.mirrors.of(task.source)

@@ -96,7 +96,9 @@ def rewrites_at(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:
     """All mutations of one node, without those of its children."""
     match node:
         case ast.Compare():
-            yield from _comparisons(node, source)
+            operands = [node.left, *node.comparators]
+            for left, op, right in zip(operands, node.ops, operands[1:], strict=False):
+                yield from _operators(source, (left, right), op)
         case ast.BoolOp():
             yield from _connectives(node, source)
         case ast.BinOp() | ast.AugAssign():
@@ -140,16 +142,10 @@ def _is_removable(node: ast.stmt) -> bool:
     return bare_return or isinstance(node, _OMITTED)
 
 
+# The negation of a condition, if no other mutation gives it.
 def _conditions(test: ast.expr, source: SourceText) -> Iterator[Rewrite]:
-    """The negation of a condition, if no other mutation gives it."""
     if isinstance(test, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.NamedExpr):
         yield _in_place(source, test, f"(not ({source.segment(test)}))", "condition negated")
-
-
-def _comparisons(node: ast.Compare, source: SourceText) -> Iterator[Rewrite]:
-    operands = [node.left, *node.comparators]
-    for left, op, right in zip(operands, node.ops, operands[1:], strict=False):
-        yield from _operators(source, (left, right), op)
 
 
 def _connectives(node: ast.BoolOp, source: SourceText) -> Iterator[Rewrite]:
@@ -169,8 +165,8 @@ def _arithmetic(node: ast.BinOp | ast.AugAssign, source: SourceText) -> Iterator
         yield from _operators(source, (left, right), node.op)
 
 
+# Whether a node is a text literal: texts cannot be subtracted.
 def _is_text(node: ast.expr) -> bool:
-    """Whether a node is a text literal: texts cannot be subtracted."""
     if isinstance(node, ast.BinOp):
         return _is_text(node.left) or _is_text(node.right)
     return isinstance(node, ast.JoinedStr) or (
@@ -203,8 +199,8 @@ def _calls(node: ast.Call, source: SourceText) -> Iterator[Rewrite]:
             yield _without(keyword, source)
 
 
+# A call without one of its keyword arguments and the comma after it.
 def _without(keyword: ast.keyword, source: SourceText) -> Rewrite:
-    """A call without one of its keyword arguments and the comma after it."""
     end = source.span(keyword.value).end
     start = source.text.rfind(f"{keyword.arg}", 0, source.span(keyword.value).start)
     comma = re.compile(r"[\s)]*?,[ \t]*").match(source.text, end)
@@ -212,10 +208,10 @@ def _without(keyword: ast.keyword, source: SourceText) -> Rewrite:
     return Rewrite(span=SourceSpan(start, stop), text="", what=f"argument {keyword.arg} left out")
 
 
+# The replacements of an operator between operands, which may be in brackets.
 def _operators(
     source: SourceText, operands: tuple[ast.expr, ast.expr], op: ast.AST
 ) -> Iterator[Rewrite]:
-    """The replacements of an operator between operands, which may be in brackets."""
     old, others = _OPERATORS[type(op)]
     start, end = source.span(operands[0]).end, source.span(operands[1]).start
     gap = _COMMENT.sub(lambda found: " " * len(found.group()), source.text[start:end])

@@ -30,7 +30,6 @@ def measure_valid_tasks(
     """
 
     def show(task: Task, strength: MutationScore) -> None:
-        """Print a task's score."""
         typer.echo(f"strength of {task.id}: {_score_text(strength)}", err=True)
 
     mirrors = Mirrors(run_options.cache_dir / "mirrors")

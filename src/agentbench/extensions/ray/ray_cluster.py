@@ -101,9 +101,9 @@ class TaskFiles:
             return self._packed[task.digest]
 
 
+# The function as a remote one; Ray exports each of them to the whole cluster.
 @cache
 def _remote_function(make: Callable[[RemoteAttempt], RemoteResult]) -> Any:  # noqa: ANN401 - Ray's
-    """The function as a remote one; Ray exports each of them to the whole cluster."""
     return ray.remote(make)
 
 
@@ -157,6 +157,8 @@ class RayExecutor:
             num_cpus=task.environment.cpus / _ATTEMPTS_PER_CPU,
             memory=task.environment.memory_mib << 20,
             resources={SLOT: 1},
+            # Ray's own retry would make an attempt that the run does not know: the scheduler
+            # retries.
             max_retries=0,
         )
         slot = AttemptSlot(
@@ -184,13 +186,14 @@ class RayExecutor:
             ended.append(self._finish(*self._returned.get_nowait()))
         return ended
 
+    # Ask nodes to end their tries; after a grace period, end their processes.
     def _cancel_attempts(self) -> None:
-        """Ask nodes to end their tries; after a grace period, end their processes."""
         now = time.monotonic()
         if self._cancelled_at is None:
             self._cancelled_at = now
         elif now < self._cancelled_at + _GRACE:
             return
+        # First the nodes end their attempts themselves, and remove their sandboxes.
         late = now >= self._cancelled_at + _GRACE
         for ref in self._remote_tasks:
             ray.cancel(ref, force=late)
@@ -219,7 +222,6 @@ class RayExecutor:
 
     def _unpacked(self, away: _RemoteTask, brought: RemoteResult) -> AttemptRecord:
         def write() -> None:
-            """Write the file atomically."""
             with storage_errors(away.slot.folder):
                 remote_attempt.unpack(brought.files.content, away.slot.folder)
 

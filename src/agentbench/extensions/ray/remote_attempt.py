@@ -10,13 +10,11 @@ import io
 import platform
 import shutil
 import tarfile
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from threading import Event
 
 from agentbench import __version__
 from agentbench.agents.interface import Agent
@@ -54,6 +52,7 @@ def pack(folder: Path, *, limit: int = MOST_BYTES) -> FolderArchive:
     sizes = {path: path.lstat().st_size for path in files}
     remaining, left_out, buffer = limit, [], io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=1) as archive:
+        # One huge log must not push out the small files, which a reader needs first.
         for path in sorted(files, key=lambda path: (sizes[path], path)):
             name = path.relative_to(folder).as_posix()
             remaining -= sizes[path]
@@ -79,11 +78,7 @@ _TASK_FOLDER, _REPO, _BUNDLE = "task", "repo", "repo.bundle"
 
 
 def pack_task(task: Task) -> bytes:
-    """The folder of a task, and its repository if that is on this machine.
-
-    Raises:
-        UsageError: they are too large to be sent with every attempt.
-    """
+    """The folder of a task, and its repository if that is on this machine."""
     source = task.source
     with owned_folder("agentbench-task-") as scratch:
         shutil.copytree(task.folder, scratch / _TASK_FOLDER, symlinks=True)
@@ -154,11 +149,7 @@ atexit.register(_gateways_at_exit.close)
 
 
 def gateway_of_process(worker: WorkerConfig, agent: Agent, cache_dir: Path) -> ModelGateway | None:
-    """The gateway of this process; its first attempt opens it.
-
-    Raises:
-        UnavailableError: this node has no key for the model, or cannot open one.
-    """
+    """The gateway of this process; its first attempt opens it."""
     settings, prices = key = worker.settings, worker.prices
     if key not in _open_gateways:
         if prices is not None:
@@ -197,11 +188,7 @@ class RemoteResult:
 
 
 def run_on_node(remote: RemoteAttempt) -> RemoteResult:
-    """Make one try in this process; a KeyboardInterrupt cancels it, and the record says so.
-
-    Raises:
-        UnavailableError: the node cannot make it: its sandbox, its disk, its agentbench or its key.
-    """
+    """Make one try in this process; a KeyboardInterrupt cancels it, and the record says so."""
     worker = remote.worker
     if worker.agentbench_version != __version__:
         raise UnavailableError(
@@ -220,9 +207,9 @@ def run_on_node(remote: RemoteAttempt) -> RemoteResult:
         return RemoteResult(record=record, files=pack(folder), node=platform.node())
 
 
+# This node's back end; removes orphans of killed runs first, once per process.
 @cache
 def _provider(sandbox: str, cache_dir: Path) -> SandboxProvider:
-    """This node's back end; removes orphans of killed runs first, once per process."""
     options = RunOptions(sandbox=sandbox, cache_dir=cache_dir)
     provider = select_sandbox(options).provider
     remove_all_orphans(cache_dir, provider, say=options.say)
@@ -242,19 +229,15 @@ def _run_attempt(
     )
     work = partial(run_attempt, task, agent, resources, slot)
     try:
-        return _cut_off_by_interrupt(work, resources.cancel)
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            future = pool.submit(work)
+            while True:
+                try:
+                    return future.result(timeout=_POLL)
+                except TimeoutError:
+                    if future.done():
+                        raise
+                except KeyboardInterrupt:
+                    resources.cancel.set()
     finally:
         resources.background.finish()  # the worker may be ended as soon as it has nothing to do
-
-
-def _cut_off_by_interrupt(work: Callable[[], AttemptRecord], cancel: Event) -> AttemptRecord:
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        future = pool.submit(work)
-        while True:
-            try:
-                return future.result(timeout=_POLL)
-            except TimeoutError:
-                if future.done():
-                    raise
-            except KeyboardInterrupt:
-                cancel.set()

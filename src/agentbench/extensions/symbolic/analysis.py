@@ -202,12 +202,7 @@ class _ProgramLine(Schema):
 
 
 def analyse(opened: sandbox.AnalysisSandbox, request: AnalysisRequest) -> AnalysisResult:
-    """Search a function's paths, in a sandbox that is open.
-
-    Raises:
-        SandboxError: the sandbox is lost.
-        RunCancelled: it was cancelled; all its processes have ended.
-    """
+    """Search a function's paths, in a sandbox that is open."""
     question = {
         "tool": request.aim,
         "function": request.function,
@@ -218,11 +213,7 @@ def analyse(opened: sandbox.AnalysisSandbox, request: AnalysisRequest) -> Analys
         "idle_paths": IDLE_PATHS,
     }
     wall = request.seconds + GRACE_SECONDS
-    return _parse_result(opened.run(_ANALYSIS_PROGRAM, json.dumps(question), seconds=wall))
-
-
-def _parse_result(result: CommandResult) -> AnalysisResult:
-    """The program's answer, or the reason why there is none."""
+    result = opened.run(_ANALYSIS_PROGRAM, json.dumps(question), seconds=wall)
     lines = [_parse_line(line) for line in result.stdout.splitlines()[-200:]]
     found = [line.found for line in lines if line.found is not None]
     if found:
@@ -251,8 +242,8 @@ def why_it_ended(result: CommandResult) -> str:
             return f"the code ended the analysis before it answered{how}"
 
 
+# A parsed line; an empty one if the code printed it.
 def _parse_line(line: str) -> _ProgramLine:
-    """A parsed line; an empty one if the code printed it."""
     if len(line) <= _MOST_LINE and line.startswith("{"):
         with suppress(ValidationError):
             return _ProgramLine.model_validate_json(line)
@@ -285,10 +276,7 @@ def compare_functions(
         pairs=(pair,), seconds=rest, examples=EXAMPLES, call_seconds=min(2.0, rest / 2)
     )
     wall = rest + GRACE_SECONDS
-    return _parse_comparison(opened.run(_COMPARE_PROGRAM, question.model_dump_json(), seconds=wall))
-
-
-def _parse_comparison(result: CommandResult) -> ComparisonResult | AnalysisResult:
+    result = opened.run(_COMPARE_PROGRAM, question.model_dump_json(), seconds=wall)
     for line in result.stdout.splitlines():
         with suppress(ValidationError):  # printed by the code
             return ComparisonResult.model_validate_json(line)

@@ -144,11 +144,7 @@ def changes_of(function: Function, spoken: FileVocabulary, random: Random) -> li
         if name != called.method
     ]
     random.shuffle(found)
-    return _in_turns(found)
-
-
-def _in_turns(found: Sequence[NodeChange]) -> list[NodeChange]:
-    """Take turns among the nodes: a text has many edits and a number few."""
+    # Take turns among the nodes: a text has many edits and a number few.
     of_node: Counter[int] = Counter()
     turns: list[tuple[int, NodeChange]] = []
     for change in found:
@@ -180,9 +176,25 @@ def apply_changes(
 def _apply(function: Function, node: ast.AST, change: NodeChange) -> EditDescription:
     if change.step:
         assert isinstance(node, ast.stmt)
-        return _stepped(function, node, change.step)
+        text = ast.unparse(node)
+        for parent in ast.walk(function):
+            for _field, body in ast.iter_fields(parent):
+                if isinstance(body, list) and node in body:
+                    at = body.index(node)
+                    again = [copy.deepcopy(node), node] if change.step == "twice" else [ast.Pass()]
+                    body[at : at + 1] = again
+                    break
+        return EditDescription(
+            node.lineno, text, f"{text} twice" if change.step == "twice" else "nothing"
+        )
     assert isinstance(node, ast.Constant | ast.Call)
-    around = _around(function, node)
+    # The call that contains a constant, or else its statement.
+    around: ast.expr | ast.stmt = node
+    for candidate in ast.walk(function):  # from the outermost inwards
+        if isinstance(candidate, ast.Call | ast.Assign | ast.Compare | ast.Tuple) and any(
+            inner is node for inner in ast.walk(candidate)
+        ):
+            around = candidate
     before = ast.unparse(around)
     if isinstance(node, ast.Constant):
         node.value = change.value
@@ -191,31 +203,8 @@ def _apply(function: Function, node: ast.AST, change: NodeChange) -> EditDescrip
     return EditDescription(node.lineno, before, ast.unparse(around))
 
 
-def _stepped(function: Function, node: ast.stmt, step: str) -> EditDescription:
-    text = ast.unparse(node)
-    for parent in ast.walk(function):
-        for _field, body in ast.iter_fields(parent):
-            if isinstance(body, list) and node in body:
-                at = body.index(node)
-                again = [copy.deepcopy(node), node] if step == "twice" else [ast.Pass()]
-                body[at : at + 1] = again
-                break
-    return EditDescription(node.lineno, text, f"{text} twice" if step == "twice" else "nothing")
-
-
-def _around(function: Function, node: ast.expr) -> ast.expr | ast.stmt:
-    """The call that contains a constant, or else its statement."""
-    best: ast.expr | ast.stmt = node
-    for candidate in ast.walk(function):  # from the outermost inwards
-        if isinstance(candidate, ast.Call | ast.Assign | ast.Compare | ast.Tuple) and any(
-            inner is node for inner in ast.walk(candidate)
-        ):
-            best = candidate
-    return best
-
-
+# The ids of nodes that only judge or name things, and are no part of a test's actions.
 def _is_excluded(function: Function) -> set[int]:
-    """The ids of nodes that only judge or name things, and are no part of a test's actions."""
     found = [side for node in ast.walk(function) for side in _expected(node)]
     found += [part for one in function.decorator_list for part in _decorator_parts(one, function)]
     found += [part for node in ast.walk(function) for part in _written_parts(node)]
@@ -225,8 +214,8 @@ def _is_excluded(function: Function) -> set[int]:
     return {id(inner) for one in found for inner in ast.walk(one)}
 
 
+# The texts in an f-string, which can only be texts, and the values of patterns.
 def _written_parts(node: ast.AST) -> list[ast.expr]:
-    """The texts in an f-string, which can only be texts, and the values of patterns."""
     if isinstance(node, ast.JoinedStr):
         return [part for part in node.values if isinstance(part, ast.Constant)]
     if isinstance(node, ast.FormattedValue):
@@ -234,8 +223,8 @@ def _written_parts(node: ast.AST) -> list[ast.expr]:
     return [node.value] if isinstance(node, ast.MatchValue) else []
 
 
+# The sides of an assertion without a call if another side has one; else all but the first.
 def _expected(node: ast.AST) -> list[ast.expr]:
-    """The sides of an assertion without a call if another side has one; else all but the first."""
     if not isinstance(node, ast.Assert) or not isinstance(node.test, ast.Compare):
         return []
     sides = [node.test.left, *node.test.comparators]
@@ -243,30 +232,25 @@ def _expected(node: ast.AST) -> list[ast.expr]:
     return quiet if len(quiet) < len(sides) else sides[1:]
 
 
+# A decorator, except for the cases of a parametrized test.
 def _decorator_parts(decorator: ast.expr, function: Function) -> list[ast.expr]:
-    """A decorator, except for the cases of a parametrized test."""
     cases = cases_of(decorator)
     if cases is None or not isinstance(decorator, ast.Call):
         return [decorator]
-    judging = _judging(cases, names_of(decorator), function)
+    # The values of cases for a parameter that the test uses for judging only.
+    names = names_of(decorator)
+    only = _judged_by(function)
+    columns = [at for at, name in enumerate(names) if name in only]
+    rows = [row for row in cases.elts if isinstance(row, ast.Tuple | ast.List)]
+    judging = [row.elts[at] for row in rows for at in columns if len(row.elts) == len(names)]
     # A call in a case runs when the file is loaded, so an error there would end all tests.
     called = [node for node in ast.walk(cases) if isinstance(node, ast.Call)]
     named = [keyword.value for keyword in decorator.keywords]
     return [decorator.args[0], *called, *judging, *named]
 
 
-def _judging(
-    cases: ast.List | ast.Tuple, names: Sequence[str], function: Function
-) -> list[ast.expr]:
-    """The values of cases for a parameter that the test uses for judging only."""
-    only = _judged_by(function)
-    columns = [at for at, name in enumerate(names) if name in only]
-    rows = [row for row in cases.elts if isinstance(row, ast.Tuple | ast.List)]
-    return [row.elts[at] for row in rows for at in columns if len(row.elts) == len(names)]
-
-
+# Names whose only uses are as a whole side of an assertion.
 def _judged_by(function: Function) -> set[str]:
-    """Names whose only uses are as a whole side of an assertion."""
     sides = {
         id(side): side.id
         for node in ast.walk(function)

@@ -45,11 +45,7 @@ PythonVersion = tuple[int, int]  # a minor version of Python: (3, 11)
 
 
 def symbolic_mounts(cache_dir: Path, python: PythonVersion) -> tuple[ReadOnlyMount, ...]:
-    """The mounts to run our programs with a Python.
-
-    Raises:
-        UnavailableError: the libraries are not installed, or not available for that Python.
-    """
+    """The mounts to run our programs with a Python."""
     programs = ReadOnlyMount(name=PROGRAMS_MOUNT, source=_PROGRAMS_FOLDER)
     return programs, ReadOnlyMount(
         name=LIBRARY_MOUNT, source=library_folder(cache_dir, python), shared=True
@@ -64,11 +60,7 @@ def program_argv(sandbox: Sandbox, program: str) -> tuple[str, ...]:
 
 
 def library_folder(cache_dir: Path, python: PythonVersion) -> Path:
-    """The folder of libraries for a Python, built if missing.
-
-    Raises:
-        UnavailableError: they are not installed, or not available for that Python.
-    """
+    """The folder of libraries for a Python, built if missing."""
     versions = _closure(python)
     folder = cache_dir / _FOLDER / _name(versions, python)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -87,12 +79,7 @@ def stored_libraries(cache_dir: Path) -> list[Path]:
 
 
 def python_of(sandbox: Sandbox) -> PythonVersion:
-    """The minor version of the Python on a sandbox's PATH.
-
-    Raises:
-        UnavailableError: it has no Python.
-        SandboxError: the sandbox is lost.
-    """
+    """The minor version of the Python on a sandbox's PATH."""
     version_command = ("python", "-I", "-S", "-c", "import sys; print(*sys.version_info[:2])")
     result = sandbox.run(Command(argv=version_command, timeout=_VERSION_TIMEOUT))
     words = result.stdout.split()
@@ -113,7 +100,9 @@ def _make(folder: Path, versions: Mapping[str, str | None], python: PythonVersio
             _copy(versions, scratch)
         else:
             _fetch(versions, python, scratch)
-        _open_to_all(scratch)
+        scratch.chmod(0o755)
+        for path in scratch.rglob("*"):
+            path.chmod(0o755 if path.is_dir() else 0o644)
         scratch.rename(folder)
     except OSError as fault:
         raise UnavailableError(f"{folder}: cannot be created: {fault.strerror or fault}") from fault
@@ -140,7 +129,14 @@ def _fetch(versions: Mapping[str, str | None], python: PythonVersion, target: Pa
     command += ["--no-input", "--no-compile", "--only-binary=:all:", "--no-deps"]
     command += ["--python-version", _dotted(python), "--target", str(target)]
     command += (name if each is None else f"{name}=={each}" for name, each in versions.items())
-    pip_message = _refusal(command)
+    seconds = _FETCHED_WITHIN.total_seconds()
+    pip_message = ""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
+        if done.returncode != 0:
+            pip_message = (done.stderr.strip().splitlines() or ["nothing"])[-1][:_MAX_PIP_OUTPUT]
+    except subprocess.TimeoutExpired:
+        pip_message = f"nothing within {seconds:.0f} s"
     if pip_message:
         dotted = _dotted(python)
         raise UnavailableError(
@@ -150,49 +146,30 @@ def _fetch(versions: Mapping[str, str | None], python: PythonVersion, target: Pa
         )
 
 
-def _refusal(command: list[str]) -> str:
-    """The output of pip if it failed; empty if it succeeded."""
-    seconds = _FETCHED_WITHIN.total_seconds()
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
-    except subprocess.TimeoutExpired:
-        return f"nothing within {seconds:.0f} s"
-    lines = done.stderr.strip().splitlines() or ["nothing"]
-    return "" if done.returncode == 0 else lines[-1][:_MAX_PIP_OUTPUT]
-
-
-def _open_to_all(folder: Path) -> None:
-    """Make files readable by the sandbox's user, regardless of our umask."""
-    folder.chmod(0o755)
-    for path in folder.rglob("*"):
-        path.chmod(0o755 if path.is_dir() else 0o644)
-
-
+# The required distributions and all their requirements, with our versions of them.
 def _closure(python: PythonVersion) -> dict[str, str | None]:
-    """The required distributions and all their requirements, with our versions of them."""
     dotted = _dotted(python)
     environment = {"python_version": dotted, "python_full_version": f"{dotted}.0", "extra": ""}
     found: dict[str, str | None] = {}
     waiting = list(_DISTRIBUTIONS)
     while waiting:
         name = canonicalize_name(waiting.pop())
-        if name not in found:
-            found[name], requires = _installed(name)
-            needed = [r for r in requires if r.marker is None or r.marker.evaluate(environment)]
-            waiting += (requirement.name for requirement in needed)
+        if name in found:
+            continue
+        try:
+            ours = distribution(name)
+        except PackageNotFoundError:
+            if name in _DISTRIBUTIONS:
+                raise UnavailableError(
+                    f"expected {name}, found none: {install_command('symbolic')}"
+                ) from None
+            found[name] = None  # only another Python needs it
+            continue
+        found[name] = ours.version
+        requires = map(Requirement, ours.requires or [])
+        needed = [r for r in requires if r.marker is None or r.marker.evaluate(environment)]
+        waiting += (requirement.name for requirement in needed)
     return dict(sorted(found.items()))
-
-
-def _installed(name: str) -> tuple[str | None, list[Requirement]]:
-    try:
-        ours = distribution(name)
-    except PackageNotFoundError:
-        if name not in _DISTRIBUTIONS:
-            return None, []  # only another Python needs it
-        raise UnavailableError(
-            f"expected {name}, found none: {install_command('symbolic')}"
-        ) from None
-    return ours.version, list(map(Requirement, ours.requires or []))
 
 
 def _name(versions: Mapping[str, str | None], python: PythonVersion) -> str:

@@ -40,7 +40,6 @@ class SymbolicToolSet:
     known = tuple(SymbolicTool)
 
     def __init__(self, symbolic: SymbolicTools) -> None:
-        """Offer tools with these sandboxes."""
         self._symbolic = symbolic
         self._searches = anyio.CapacityLimiter(_MAX_SEARCHES)
         self._health_checks = anyio.CapacityLimiter(1)
@@ -50,13 +49,11 @@ class SymbolicToolSet:
     async def answer(
         self, tool: NamedTool, raw_arguments: Mapping[str, object] | None
     ) -> JsonObject:
-        """The answer to a call."""
         assert isinstance(tool, SymbolicTool)
         is_health_check = tool is SymbolicTool.HEALTH
         limiter = self._health_checks if is_health_check else self._searches
 
         async def work() -> JsonObject:
-            """Make the call; a health check ignores its arguments."""
             parsed = arguments.read_arguments(
                 tool.arguments, None if is_health_check else raw_arguments
             )
@@ -65,12 +62,10 @@ class SymbolicToolSet:
             )
 
         def invalid(faults: Sequence[str]) -> JsonObject:
-            """The answer to invalid arguments."""
             message = f"invalid arguments: {'; '.join(faults)}"
             return error_answer(tool, SymbolicErrorType.VALUE, message)
 
         def broken(incident: str) -> JsonObject:
-            """The answer after a bug."""
             message = f"Internal server error (incident {incident})"
             return error_answer(tool, SymbolicErrorType.RUNTIME, message)
 
@@ -99,8 +94,8 @@ def code_runner_for(sandbox: str) -> AnalysisSandboxes:
     return AnalysisSandboxes(lambda: _connect(sandbox), default_cache_dir())
 
 
+# The named back end; `auto` takes the quickest that isolates, since each call starts one.
 def _connect(sandbox: str) -> SandboxProvider:
-    """The named back end; `auto` takes the quickest that isolates, since each call starts one."""
     quickest = sorted(BACK_ENDS, key=lambda back_end: back_end.start_ms)
     if sandbox == "auto":
         quickest = [back_end for back_end in quickest if back_end.isolates]

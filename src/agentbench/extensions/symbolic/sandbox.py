@@ -33,7 +33,6 @@ class AnalysisSandbox:
 
     @property
     def path(self) -> str:
-        """The path of the code in the sandbox."""
         return f"{self.sandbox.workspace}/{SUBMITTED_MODULE}.py"
 
     def run(self, program: str, question: str, *, seconds: float) -> CommandResult:

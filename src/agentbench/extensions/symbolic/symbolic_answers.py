@@ -126,7 +126,6 @@ class CallTime:
 
     @property
     def exceeded(self) -> str:
-        """The message that the time is over."""
         return f"the analysis exceeded its timeout of {self.timeout_seconds:g} seconds"
 
 
@@ -254,7 +253,11 @@ def _search_verdict(
     if refusal is not None:
         return "error", *refusal
     if found.findings:
-        return words.hit, None, _describe_finding(found.findings[0])
+        finding = found.findings[0]
+        broken = {"broken": "; this does not hold: ", "changed": "; this argument was changed: "}
+        more = f"{broken[finding.ending]}{finding.what}" if finding.ending in broken else ""
+        message = "" if finding.line is None else f" (line {finding.line})"
+        return words.hit, None, (f"{finding.call} {finding.said or finding.ending}{message}{more}")
     if found.exhausted:
         return words.none, None, words.proven
     if found.over:
@@ -288,7 +291,12 @@ def _answer_verdict(names: tuple[str, str], answer: ComparisonResult, spent: Cal
     if answer.ending is analysis.ComparisonEnding.DIFFERENT and difference is not None:
         detail = f"on {difference.call}, {one} {difference.left} and {other} {difference.right}"
         return "different", None, detail
-    if _was_cut_off(answer, spent):
+    unfinished = answer.ending is analysis.ComparisonEnding.NO_DIFFERENCE and not answer.exhausted
+    short = (
+        answer.inputs_tried < analysis.EXAMPLES
+        and answer.time_spent >= _CUT_OFF_SHARE * spent.timeout_seconds
+    )
+    if unfinished and short:
         detail = f"no difference on {counted(answer.inputs_tried, 'input')} until then"
         return "error", SymbolicErrorType.TIMEOUT, f"{spent.exceeded}; {detail}"
     compared = answer.inputs_tried or answer.paths_explored
@@ -308,15 +316,6 @@ def _answer_verdict(names: tuple[str, str], answer: ComparisonResult, spent: Cal
     )
 
 
-def _was_cut_off(answer: ComparisonResult, spent: CallTime) -> bool:
-    unfinished = answer.ending is analysis.ComparisonEnding.NO_DIFFERENCE and not answer.exhausted
-    short = (
-        answer.inputs_tried < analysis.EXAMPLES
-        and answer.time_spent >= _CUT_OFF_SHARE * spent.timeout_seconds
-    )
-    return unfinished and short
-
-
 def _error_of(
     found: AnalysisResult, *, but_unconfirmed: bool = True
 ) -> tuple[SymbolicErrorType, str] | None:
@@ -327,13 +326,6 @@ def _error_of(
         message = f"the search reports {call}, but a real call does not confirm it"
         return SymbolicErrorType.RUNTIME, f"{message}: no result"
     return None
-
-
-def _describe_finding(finding: analysis.AnalysisFinding) -> str:
-    broken = {"broken": "; this does not hold: ", "changed": "; this argument was changed: "}
-    more = f"{broken[finding.ending]}{finding.what}" if finding.ending in broken else ""
-    message = "" if finding.line is None else f" (line {finding.line})"
-    return f"{finding.call} {finding.said or finding.ending}{message}{more}"
 
 
 def _paths(found: AnalysisResult) -> str:

@@ -83,7 +83,6 @@ class SymbolicTools:
         return found, self.time_since(started, seconds)
 
     def time_since(self, started: float, timeout_seconds: float) -> symbolic_answers.CallTime:
-        """The time limit of a call, and its time so far."""
         took = time.monotonic() - started
         return symbolic_answers.CallTime(timeout_seconds=timeout_seconds, took=took, mask=self.mask)
 
@@ -142,7 +141,6 @@ class CheckArguments(FunctionArguments):
     """The arguments of `symbolic_check`."""
 
     def run(self, tools: SymbolicTools, cancel: Event) -> symbolic_answers.CheckAnswer:
-        """Search for a broken contract."""
         found, spent = tools.search(self, analysis.AnalysisAim.CHECK, cancel)
         return symbolic_answers.check_answer(self.function_name, found, spent)
 
@@ -151,7 +149,6 @@ class BranchesArguments(FunctionArguments):
     """The arguments of `analyze_branches`."""
 
     def run(self, tools: SymbolicTools, cancel: Event) -> symbolic_answers.BranchesAnswer:
-        """Search for an input for each branch."""
         found, spent = tools.search(self, analysis.AnalysisAim.BRANCHES, cancel)
         return symbolic_answers.branches_answer(self.function_name, found, spent)
 
@@ -167,7 +164,6 @@ class FindPathArguments(SymbolicArguments):
     timeout_seconds: Timeout
 
     def run(self, tools: SymbolicTools, cancel: Event) -> symbolic_answers.FindPathAnswer:
-        """Search for an exception."""
         name, kind = self.function_name, self.exception_type
         found, spent = tools.search(self, analysis.AnalysisAim.RAISES, cancel, kind)
         return symbolic_answers.find_path_answer(name, kind, found, spent)
@@ -182,7 +178,6 @@ class CompareArguments(SymbolicArguments):
     timeout_seconds: Timeout
 
     def run(self, tools: SymbolicTools, cancel: Event) -> symbolic_answers.CompareAnswer:
-        """Search for a difference."""
         names, timeout_seconds = (self.function_a, self.function_b), self.timeout_seconds
         started = time.monotonic()
         with tools.sandboxes.opened(self.code, cancel=cancel) as sandbox:
@@ -196,7 +191,6 @@ class HealthArguments(SymbolicArguments):
     """The arguments of `health_check`: none."""
 
     def run(self, tools: SymbolicTools, cancel: Event) -> symbolic_answers.HealthAnswer:
-        """Check all requirements of the tools."""
         del cancel  # it ends at once
         versions = {name: _version(name) for name in _DISTRIBUTIONS}
         missing = [name for name, found in versions.items() if found is None]

@@ -25,15 +25,14 @@ class AssertionObserver(ast.NodeTransformer):
     def __init__(self) -> None:
         self.places: list[str] = []
 
+    # Observe both sides of a comparison, and only the truth of anything else.
     def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
-        """Observe both sides of a comparison, and only the truth of anything else."""
         sides = [] if _is_private(node.test) else _sides(node.test)
         if sides is None:
             return [self._see("truth", node.test, node)]
         return self._see_all(sides, node)
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt | list[ast.stmt]:
-        """Observe the arguments of unittest's assertions."""
         match node.value:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)) as call:
                 pass
@@ -50,7 +49,6 @@ class AssertionObserver(ast.NodeTransformer):
         return self._see("holds", assertion_call, node, described=call)
 
     def visit_With(self, node: ast.With) -> ast.With:
-        """Observe any error where one is expected."""
         self.generic_visit(node)
         for item in node.items:
             if _expects_error(item.context_expr):
@@ -78,8 +76,8 @@ def _call(how: str, arguments: list[ast.expr]) -> ast.Call:
     return ast.Call(ast.Attribute(observer, how, ast.Load()), arguments, [])
 
 
+# The two sides of an equality; `None` for another expression.
 def _sides(test: ast.expr) -> list[ast.expr] | None:
-    """The two sides of an equality; `None` for another expression."""
     if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], _EQUAL):
         return _varying([test.left, *test.comparators])
     return None
@@ -96,8 +94,8 @@ def _expects_error(node: ast.expr) -> bool:
     return python_syntax.name_of(node.func) in ("raises", "assertRaises", "assertRaisesRegex")
 
 
+# Whether an expression depends on details that may differ between correct fixes.
 def _is_private(node: ast.expr) -> bool:
-    """Whether an expression depends on details that may differ between correct fixes."""
     names = (one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute))
     return any(name.startswith("_") and not name.endswith("__") for name in names)
 
@@ -134,7 +132,6 @@ def amplify(source: str, *, seed: int, most: Callable[[str], int]) -> AmplifiedT
     spoken = _vocabulary(tree)
 
     def plan_variants(node: function_edits.Function) -> Iterator[PlannedVariant]:
-        """The variants of a test."""
         return _select_variants(node, spoken, random, most(node.name))
 
     return _assembled(tree, plan_variants)
@@ -151,7 +148,6 @@ def reduce(source: str, amplified: AmplifiedTests, names: Collection[str]) -> Am
     originals = [amplified.variants[name] for name in names]
 
     def plan_variants(node: function_edits.Function) -> Iterator[PlannedVariant]:
-        """The variants of a test."""
         for one in originals:
             if one.test == node.name and one.origin.lineno == node.lineno:
                 parts = (combinations(one.changes, size) for size in range(1, len(one.changes)))
@@ -190,12 +186,12 @@ def changed_name(node_id: str) -> str:
     return node_id.rpartition("::")[2].partition("[")[0]
 
 
+# The changed tests in place of a test; other statements are unchanged.
 def _changed_tests(
     node: ast.stmt,
     plan_variants: Callable[[function_edits.Function], Iterable[PlannedVariant]],
     variants: dict[str, ChangedTestVariant],
 ) -> list[ast.stmt]:
-    """The changed tests in place of a test; other statements are unchanged."""
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return [node]
     if not node.name.startswith("test"):
@@ -225,21 +221,16 @@ def _select_variants(
             waiting = function_edits.changes_of(one, spoken, random)
         if not waiting or len(known_keys) >= most:
             return
-        drawn = _drawn(waiting, draw_number, random)
+        many = (
+            1 if draw_number < len(waiting) and draw_number % 2 == 0 else random.choice((2, 2, 3))
+        )
+        first = waiting[draw_number // 2 % len(waiting)]
+        others = random.sample(waiting, min(many - 1, len(waiting)))
+        drawn = tuple({one.node: one for one in (*others, first)}.values())
         key = (*drawn, *(ast.dump(decorator) for decorator in one.decorator_list))
         if key not in known_keys:
             known_keys.add(key)
             yield PlannedVariant(one, drawn)
-
-
-def _drawn(
-    waiting: Sequence[function_edits.NodeChange], draw_number: int, random: Random
-) -> tuple[function_edits.NodeChange, ...]:
-    """Single changes first, each in turn; then several changes of different nodes."""
-    many = 1 if draw_number < len(waiting) and draw_number % 2 == 0 else random.choice((2, 2, 3))
-    first = waiting[draw_number // 2 % len(waiting)]
-    others = random.sample(waiting, min(many - 1, len(waiting)))
-    return tuple({one.node: one for one in (*others, first)}.values())
 
 
 def _vocabulary(tree: ast.Module) -> function_edits.FileVocabulary:

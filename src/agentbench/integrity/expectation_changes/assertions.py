@@ -50,11 +50,11 @@ WARNING = frozenset(["warns", "assertWarns", "assertWarnsRegex", "assertWarnsMes
 _CALLS_PLAINLY = 1  # the positional arguments of these if they get no function to call
 Helpers = Mapping[str, FoundFunction]  # functions of the same file that may have assertions
 _EQUAL = re.compile("equal|identical|golden|snapshot")
+# Names of assertions that accept other values, too.
 _LENIENT = re.compile(
     "almost|approx|close|near|ignor|like|similar|order|sort|element|item|any|not|unequal|less"
     "|greater|len|size|shape|type|html|xml|json|url|sql"
 )
-"""Names of assertions that accept other values, too."""
 
 
 def is_named_equality(name: str) -> bool:
@@ -63,7 +63,6 @@ def is_named_equality(name: str) -> bool:
 
 
 def _asserted(reader: LiteralReader, test: ast.expr, doubt: int) -> Sites:
-    """The expected values in a condition that must be true, by comparison."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         for value in test.values:
             yield from _asserted(reader, value, doubt)
@@ -97,15 +96,19 @@ def _compared(
             singletons = [side for side in known if isinstance(side.value, bool | None)]
             return [value for side in singletons for value in reader.literals(side, doubt)]
         case ast.In():
-            return _member(reader, sides[0], doubt + 1)
+            left = sides[0]
+            is_column = isinstance(left, ast.Name) and left.id in reader.columns
+            if is_column or reader.is_constant(left) or isinstance(left, ast.Tuple):
+                return reader.literals(left, doubt + 1, FAR)
+            return []
         case _:
             return []  # a value that differs from one value differs from another, too
 
 
+# The values of the constant one of two sides that must be equal.
 def _equal(
     reader: LiteralReader, sides: Sides, doubt: int, distance: Distance = NEAR
 ) -> list[ExpectedValue]:
-    """The values of the constant one of two sides that must be equal."""
     left, right = sides
     if reader.is_constant(left) and reader.is_constant(right):
         return []
@@ -118,10 +121,10 @@ def _equal(
     return on_left if least_left < least_right else on_right
 
 
+# The values of a side, except those that may also change the other side.
 def _apart(
     reader: LiteralReader, side: ast.expr, other: ast.expr, doubt: int, distance: Distance
 ) -> list[ExpectedValue]:
-    """The values of a side, except those that may also change the other side."""
     values = reader.literals(side, doubt, distance)
     if not reader.columns:
         return values
@@ -136,13 +139,6 @@ def _apart(
         elif not shared:
             found.append(replace(value, doubt=value.doubt + extra))
     return found
-
-
-def _member(reader: LiteralReader, left: ast.expr, doubt: int) -> list[ExpectedValue]:
-    is_column = isinstance(left, ast.Name) and left.id in reader.columns
-    if is_column or reader.is_constant(left) or isinstance(left, ast.Tuple):
-        return reader.literals(left, doubt, FAR)
-    return []
 
 
 def expected_in(
@@ -203,7 +199,6 @@ def _called(reader: LiteralReader, call: ast.Call, doubt: int) -> Sites:
 
 
 def _almost(reader: LiteralReader, call: ast.Call) -> Distance | None:
-    """The tolerance of an assertion of closeness; `None` for any other assertion."""
     name = name_of(call.func)
     if name == "assert_allclose":
         return reader.tolerance(call, {"rtol": 1e-7, "atol": 0.0})

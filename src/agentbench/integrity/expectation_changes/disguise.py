@@ -62,8 +62,8 @@ def _child_nodes(node: ast.AST) -> Iterator[ast.AST]:
             yield from (c for c in children if isinstance(c, ast.AST) and c not in alone)
 
 
+# Numbers and texts that are compared by `is`.
 def _compared_by_identity(node: ast.AST) -> list[ast.AST]:
-    """Numbers and texts that are compared by `is`."""
     if not isinstance(node, ast.Compare):
         return []
     if not any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
@@ -73,11 +73,7 @@ def _compared_by_identity(node: ast.AST) -> list[ast.AST]:
 
 
 def without_comments(source: source_text.SourceText) -> str:
-    """The text with empty comments and unchanged code positions.
-
-    Raises:
-        InputError: the text cannot be tokenized.
-    """
+    """The text with empty comments and unchanged code positions."""
     first, kept = source.line(1), set()  # the lines with a shebang or an encoding stay
     if first.startswith("#!") or _COOKIE.match(first):
         kept.add(1)

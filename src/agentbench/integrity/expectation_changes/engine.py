@@ -48,10 +48,10 @@ def select_changes(
     return (one,) if one is not None else ()
 
 
+# For each table, the values in the rows of the selected tests, if each row has a value.
 def _by_row(
     function: parsed_file.ParsedFunction, cases: Sequence[str | None]
 ) -> Iterator[list[list[ExpectedValue]]]:
-    """For each table, the values in the rows of the selected tests, if each row has a value."""
     values: dict[tuple[int, int], list[ExpectedValue]] = {}
     for value in function.values:
         if value.row is not None:
@@ -66,8 +66,8 @@ def _doubt(groups: list[list[ExpectedValue]]) -> int:
     return max(min(value.doubt for value in group) for group in groups)
 
 
+# A value of a random assertion, from the values with the least doubt.
 def _one_of(values: Sequence[ExpectedValue], rng: Random) -> SelectedChange | None:
-    """A value of a random assertion, from the values with the least doubt."""
     for doubt in sorted({value.doubt for value in values}):
         certain = [value for value in values if value.doubt == doubt]
         sites = sorted({value.site for value in certain})
@@ -158,9 +158,6 @@ def rewrite_tests(
         listed: Node ids that must be found in a run that hides its expectations: comments,
             docstrings and messages lose their text, and rows get random ids if `renamed` can
             give the new ids of all listed tests of a function.
-
-    Raises:
-        InputError: this interpreter cannot compile the text.
     """
     tests = list(tests)
     if listed is not None:

@@ -58,7 +58,6 @@ class LiteralReader:
         return constants.evaluate(node, self.names)
 
     def is_constant(self, node: ast.expr) -> bool:
-        """Whether an expression is constant."""
         return not isinstance(self.value_of(node), constants.NotConstant)
 
     def errors(self, node: ast.expr, doubt: int) -> list[ExpectedValue]:
@@ -72,7 +71,6 @@ class LiteralReader:
         return [self.value(node, ValueKind.ERROR, doubt, ExpectedError(names=names))]
 
     def patterns(self, node: ast.expr, doubt: int) -> list[ExpectedValue]:
-        """The expected regular expression."""
         match node:
             case ast.Name(id=name) if name in self.columns:
                 return self._in_rows(name, lambda cell: self.patterns(cell, doubt))
@@ -94,7 +92,6 @@ class LiteralReader:
     def value(
         self, node: ast.expr, kind: ValueKind, doubt: int, rewriter: ValueRewriter
     ) -> ExpectedValue:
-        """An expected value that is a whole node."""
         span = self.source.span(node)
         return ExpectedValue(
             span=span,
@@ -118,7 +115,10 @@ class LiteralReader:
         elif isinstance(node, ast.Dict):
             yield from self._pairs(node, doubt, distance)
         elif isinstance(node, ast.Tuple | ast.List | ast.Set):
-            yield from self._elements(node, doubt, distance)
+            elements = node.elts
+            neighbours = self._scalars(elements)
+            for element in elements:
+                yield from self._expected_values(element, doubt, distance, neighbours)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
             for operand in (node.left, node.right):
                 yield from self._expected_values(operand, doubt + 1, distance)
@@ -152,14 +152,6 @@ class LiteralReader:
         definition = scope.constants.get(name)
         if definition is not None and scope.loads[name] == count:
             yield from self._expected_values(definition, doubt, distance)
-
-    def _elements(
-        self, node: ast.Tuple | ast.List | ast.Set, doubt: int, distance: Distance
-    ) -> Iterator[ExpectedValue]:
-        elements = node.elts
-        neighbours = self._scalars(elements)
-        for element in elements:
-            yield from self._expected_values(element, doubt, distance, neighbours)
 
     def _pairs(self, node: ast.Dict, doubt: int, distance: Distance) -> Iterator[ExpectedValue]:
         keys = [key for key in node.keys if key is not None]

@@ -72,7 +72,6 @@ class LiteralRewriter(ValueRewriter):
     value: LiteralValue
 
     def disguised(self, rng: Random) -> str | None:
-        """The value in the form of all constants."""
         del rng
         return write_disguised(self.value)
 

@@ -41,19 +41,18 @@ class ParameterCase:
 
     @property
     def name(self) -> str:
-        """The bracketed part of the id."""
         return "-".join(_ANYTHING if part is None else part for part in self.parts)
 
 
+# The tables in the order of their ids: the decorator next to the function is first.
 def _in_id_order(tables: Sequence[parametrize.ParameterTable]) -> list[parametrize.ParameterTable]:
-    """The tables in the order of their ids: the decorator next to the function is first."""
     return list(reversed(tables))
 
 
+# The case of each bracketed part; empty if a case is uncertain.
 def _cases_by_name(
     tables: Sequence[parametrize.ParameterTable], listed: Iterable[Collection[str]]
 ) -> dict[str, ParameterCase]:
-    """The case of each bracketed part; empty if a case is uncertain."""
     cases = _cases(tables)
     found = {case.name: case for case in cases}
     if len(found) < len(cases):
@@ -75,10 +74,10 @@ def _cases(tables: Sequence[parametrize.ParameterTable]) -> list[ParameterCase]:
     return list(map(ParameterCase, rows, ids))
 
 
+# Names by their only matching case, if every case has a name.
 def _by_likeness(
     cases: Sequence[ParameterCase], listed: Sequence[Collection[str]]
 ) -> dict[str, ParameterCase]:
-    """Names by their only matching case, if every case has a name."""
     names = set(chain.from_iterable(listed))
     if len(names) != len(cases) or len(cases) > _MOST_UNKNOWN:
         return {}
@@ -93,8 +92,8 @@ def _by_likeness(
     return found if whole else {}
 
 
+# Whether a name has these parts in order, with the first and the last at its ends.
 def _is_like(name: str, pieces: Sequence[str]) -> bool:
-    """Whether a name has these parts in order, with the first and the last at its ends."""
     first, *inner, last = pieces if len(pieces) > 1 else [*pieces, ""]
     if len(pieces) == 1:
         return name == first
@@ -109,11 +108,9 @@ def _is_like(name: str, pieces: Sequence[str]) -> bool:
     return True
 
 
+# Whether no known case can be another case with an additional part. A part of a fixture, a class or
+# a hook is in all cases of a function or in none.
 def _are_whole(names: Collection[str], known: Mapping[str, ParameterCase]) -> bool:
-    """Whether no known case can be another case with an additional part.
-
-    A part of a fixture, a class or a hook is in all cases of a function or in none.
-    """
     shortest = sorted(names, key=len)[:_MOST_TRIED]
     return any(
         not any(
@@ -171,13 +168,11 @@ def opaque_ids(
     return done
 
 
+# The tests with a bracketed part by their certain function, and the names of the others. These
+# names are without classes, since they may mean functions elsewhere.
 def _listed_tests(
     tests: Collection[str], sure: DefinitionIndex
 ) -> tuple[dict[str, list[str]], set[str]]:
-    """The tests with a bracketed part by their certain function, and the names of the others.
-
-    These names are without classes, since they may mean functions elsewhere.
-    """
     listed: dict[str, list[str]] = {}
     unclear: set[str] = set()
     for test in sorted(set(tests)):

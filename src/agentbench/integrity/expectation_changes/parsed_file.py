@@ -103,7 +103,6 @@ class ParsedFile:
     helpers: Helpers
 
     def read(self, function: FoundFunction) -> ParsedFunction:
-        """The expected values of one function."""
         scope = scopes.function_scope(function.node)
         found = tables(self.source, function.node, self.module)
         every = self._columns(function.node, found)
@@ -144,11 +143,7 @@ class ParsedFile:
 
 
 def parse_file(text: str, path: str) -> ParsedFile:
-    """Parse a test file.
-
-    Raises:
-        InputError: this interpreter cannot compile the text.
-    """
+    """Parse a test file."""
     source = source_text.parse_source(text, path)
     functions = functions_of(source.tree)
     module = scopes.module_scope(source.tree)
@@ -182,8 +177,8 @@ def loop_columns(loop: ast.For, scope: scopes.NameScope) -> Iterator[tuple[str, 
             yield target.id, tuple((None, row[at]) for row in rows)
 
 
+# The pairs of a dict literal, as a list of tuples.
 def _items(node: ast.expr) -> ast.expr:
-    """The pairs of a dict literal, as a list of tuples."""
     match node:
         case ast.Call(func=ast.Attribute(value=ast.Dict(keys=keys, values=values), attr="items")):
             known = [(key, value) for key, value in zip(keys, values, strict=True) if key]

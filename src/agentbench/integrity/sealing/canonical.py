@@ -70,7 +70,6 @@ class Instance:
 
     @property
     def name(self) -> str:
-        """The last part of its class's name."""
         return last_part(self.types[0]) if self.types else "?"
 
     def disclosed(self, name: str) -> "CanonicalValue | None":
@@ -213,6 +212,7 @@ def _state(pairs: Iterable[object], depth: int) -> tuple[tuple[str, CanonicalVal
     return tuple(state)
 
 
+# Reads the values that the recorder writes as text.
 _WRITTEN: Mapping[str, Callable[..., "str | bytes | complex"]] = {
     "int": lambda text: int(text, 16),
     "float": float.fromhex,
@@ -221,7 +221,6 @@ _WRITTEN: Mapping[str, Callable[..., "str | bytes | complex"]] = {
     "bytes": bytes.fromhex,
     "bytearray": bytes.fromhex,
 }
-"""Reads the values that the recorder writes as text."""
 
 
 def read_recordings(content: bytes) -> Mapping[NodeId, tuple[Recording, ...]]:

@@ -131,7 +131,6 @@ class Site:
 
     @property
     def removed(self) -> Iterator[Removed]:
-        """The operands that were taken out."""
         yield from removed_operands(self.check)
 
     @property

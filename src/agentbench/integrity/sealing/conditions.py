@@ -55,7 +55,6 @@ class ConditionReader:
                 yield self.truth(test, negated=negated)
 
     def truth(self, node: ast.expr, *, negated: bool = False, likely: bool = False) -> SealedCheck:
-        """The check of a single value."""
         check = Truthiness(index=0, negated=negated, is_likely=likely)
         return SealedCheck(check=check, recorded=(node,))
 
@@ -96,10 +95,10 @@ class ConditionReader:
         paired = PairedCheck(expected=expected, is_known=is_known, check=other)
         return replace(sealed, paired=paired)
 
+    # The check of a comparison without some of its sides.
     def _without(
         self, sides: Sequence[ast.expr], removed: Sequence[bool], plain: Comparison
     ) -> SealedCheck:
-        """The check of a comparison without some of its sides."""
         recorded = [side for side, gone in zip(sides, removed, strict=True) if not gone]
         operands: list[Operand] = []
         named: list[ast.expr] = []
@@ -134,7 +133,6 @@ class ConditionReader:
         return self.levels.level(node) < Level.COMPUTED
 
     def matched(self, pattern: ast.expr, text: ast.expr, *, negated: bool) -> SealedCheck:
-        """The check of a regular expression."""
         if not self.can_be_removed(pattern):
             return SealedCheck(check=LikeReference(indices=(0, 1)), recorded=(pattern, text))
         named: list[ast.expr] = []

@@ -49,11 +49,9 @@ class Agreement(StrEnum):
 
     @classmethod
     def of(cls, holds: object) -> "Agreement":
-        """YES or NO."""
         return cls.YES if holds else cls.NO
 
     def inverted(self) -> "Agreement":
-        """The agreement with the opposite."""
         return {Agreement.YES: Agreement.NO, Agreement.NO: Agreement.YES}.get(self, self)
 
 
@@ -147,12 +145,10 @@ def _equal_sequences(left: tuple[CanonicalValue, ...], right: tuple[Side, ...]) 
     return every(map(equal, left, right))
 
 
+# Compare calls of a mock: its attributes' names, positional arguments, and keywords. A mock with a
+# signature accepts a keyword instead of a position. The final test decides about that, so the
+# values are enough here.
 def _equal_calls(left: tuple[CanonicalValue, ...], right: tuple[Side, ...]) -> Agreement:
-    """Compare calls of a mock: its attributes' names, positional arguments, and keywords.
-
-    A mock with a signature accepts a keyword instead of a position. The final test decides about
-    that, so the values are enough here.
-    """
     found = _equal_sequences(left, right)
     if found is not Agreement.NO or len(left) != len(right) or len(left) < 2:
         return found
@@ -214,8 +210,8 @@ def equal_sides(left: Side, right: Side) -> Agreement:
     return Agreement.UNKNOWN
 
 
+# The digest of a member, or of a pair's key; "" if it is not known.
 def _key(item: Side) -> str:
-    """The digest of a member, or of a pair's key; "" if it is not known."""
     match item:
         case Group(kind="pair", items=(key, _)) | Container(kind="pair", items=(key, _)):
             return _key(key)

@@ -270,8 +270,8 @@ class SiteEvaluator:
             return agreement.warned_as_expected(recording.warned, names, pattern)
         return agreement.raised_as_expected(recording.raised, names, pattern)
 
+    # The names of the expected classes; None if the text does not show them.
     def _type_names(self, operand: Operand, recording: Recording) -> list[str] | None:
-        """The names of the expected classes; None if the text does not show them."""
         if not isinstance(operand, Removed):
             return None
         node, names = operand.node, self._names(operand, recording)
@@ -311,8 +311,8 @@ class SiteEvaluator:
                 tree = expected_tree(node, names)
                 return text_of(tree.value) if isinstance(tree, Known) else None
 
+    # The expressions of the names in an operand, by the tokens in the recording.
     def _names(self, operand: Removed, recording: Recording) -> dict[str, ast.expr]:
-        """The expressions of the names in an operand, by the tokens in the recording."""
         found = self.file.constants(self.site.function)
         for name, index in operand.named:
             value = _at(recording.values, index)
@@ -325,8 +325,8 @@ class SiteEvaluator:
         return found
 
 
+# How much it proves: code that does not know the value guesses it once in 2 ** strength.
 def _strength(check: Check, names: Names) -> int:
-    """How much it proves: code that does not know the value guesses it once in 2 ** strength."""
     match check:
         case Comparison():
             removed = [one.node for one in check.operands if isinstance(one, Removed)]
@@ -358,8 +358,8 @@ def _strength(check: Check, names: Names) -> int:
             return _STRONG if indices else 0
 
 
+# Whether a part of the recorded values is enough to pass.
 def _is_search(check: Check) -> bool:
-    """Whether a part of the recorded values is enough to pass."""
     match check:
         case Comparison(ops=ops):
             return ast.In in ops
@@ -373,11 +373,9 @@ def _is_search(check: Check) -> bool:
             return False
 
 
+# Another text or number with as many digits, or as many letters if it has none. None if it has one
+# or none of either.
 def _other_of_its_form(value: object, rng: Random) -> str | float | None:
-    """Another text or number with as many digits, or as many letters if it has none.
-
-    None if it has one or none of either.
-    """
     for kind in (string.digits, string.ascii_lowercase):
         count = sum(character in kind for character in str(value))
         if count and isinstance(value, str | int | float):
@@ -392,8 +390,8 @@ def _size(recording: Recording) -> int:
     return sum(len(json.dumps(to_json(value))) for value in values)
 
 
+# Whether right code gives a range, which another right one may choose in another way.
 def _has_range(recording: Recording) -> bool:
-    """Whether right code gives a range, which another right one may choose in another way."""
     return any(isinstance(one, Group) and one.kind == "range" for one in recording.values)
 
 

@@ -89,8 +89,8 @@ class ExpectedText:
                 return _COMPUTED.format(line)
         return None
 
+    # Whether a test computes it; parameters and results of helpers may be texts that stay.
     def _is_local(self, key: NameKey) -> bool:
-        """Whether a test computes it; parameters and results of helpers may be texts that stay."""
         owner, name = key
         if name.startswith("."):
             methods = {function.rpartition("::")[2] for function in self.names.functions}

@@ -177,7 +177,15 @@ class _Reader:
         if not name or has_stars or any(keyword.arg is None for keyword in node.keywords):
             return Unknown()
         if name == "approx" and node.args:
-            return self._approximate(node, depth)
+            given = dict(zip(("rel", "abs", "nan_ok"), node.args[1:], strict=False))
+            given |= {str(keyword.arg): keyword.value for keyword in node.keywords}
+            try:
+                found = {name: self.python(value, depth) for name, value in given.items()}
+                rel, abs_ = (_number_or_none(found.get(name)) for name in ("rel", "abs"))
+            except (_NotConstantError, *_ERRORS):
+                return Unknown()
+            nan_ok = found.get("nan_ok") is True
+            return Approximate(self.tree(node.args[0], depth), rel, abs_, nan_ok)
         positional = tuple(self.tree(argument, depth) for argument in node.args)
         keywords = tuple((str(k.arg), self.tree(k.value, depth)) for k in node.keywords)
         if name == "dict" and not positional:
@@ -189,19 +197,7 @@ class _Reader:
             return Unknown()
         return Constructed(name, positional, keywords)
 
-    def _approximate(self, node: ast.Call, depth: int) -> ExpectedTree:
-        given = dict(zip(("rel", "abs", "nan_ok"), node.args[1:], strict=False))
-        given |= {str(keyword.arg): keyword.value for keyword in node.keywords}
-        try:
-            found = {name: self.python(value, depth) for name, value in given.items()}
-            rel, abs_ = (_number_or_none(found.get(name)) for name in ("rel", "abs"))
-        except (_NotConstantError, *_ERRORS):
-            return Unknown()
-        nan_ok = found.get("nan_ok") is True
-        return Approximate(self.tree(node.args[0], depth), rel, abs_, nan_ok)
-
     def python(self, node: ast.expr, depth: int) -> object:
-        """The value of a constant expression."""
         if depth == 0:
             raise _NotConstantError
         value = constants.evaluate(node, self.names)

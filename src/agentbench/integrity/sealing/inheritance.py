@@ -73,10 +73,10 @@ class _Finder:
         return None
 
 
+# The files that may define a base class, and the name of the class in each.
 def _places(
     file: str, tree: ast.Module, functions: FunctionsOfFile, base: ast.expr
 ) -> Iterator[tuple[str, str]]:
-    """The files that may define a base class, and the name of the class in each."""
     match base:
         case ast.Name(id=name) if name in functions.classes:
             yield file, name
@@ -101,8 +101,8 @@ def _imports(tree: ast.Module, name: str) -> Iterator[tuple[ast.ImportFrom, str]
                     yield statement, alias.name
 
 
+# The possible paths of an imported module; any folder above the file may be on `sys.path`.
 def _paths(file: str, level: int, module: str) -> Iterator[str]:
-    """The possible paths of an imported module; any folder above the file may be on `sys.path`."""
     folders = list(PurePosixPath(file).parents)
     for folder in folders[level - 1 : level] if level else folders:
         path = folder.joinpath(*filter(None, module.split(".")))

@@ -81,6 +81,7 @@ class ComparisonGuard:
             return OUT_OF_TIME
         self.last[0] = self.number
         found: T | Incomparable
+        # Plain values can make a comparison endless, as `"pear" in range(10**18)`, or crash it.
         if self.limits is not None:  # the default action of SIGPROF kills, also inside C code
             signal.setitimer(signal.ITIMER_PROF, self.limits.one_seconds)
         try:
@@ -204,8 +205,8 @@ class _Failed:
     how: str
 
 
+# Fork a child for each connection that arrives, until the harness has ended.
 def _serve() -> None:
-    """Fork a child for each connection that arrives, until the harness has ended."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
     arrivals = socket.socket(fileno=0)
     while (received := socket.recv_fds(arrivals, 1, 1))[0]:
@@ -218,8 +219,8 @@ def _serve() -> None:
         connection.close()
 
 
+# Run the method of a request in a fork, and again without the comparison that ended it.
 def _answer_request(connection: socket.socket) -> None:
-    """Run the method of a request in a fork, and again without the comparison that ended it."""
     stream = connection.makefile("rwb")
     sys.path[:] = pickle.load(stream)
     method = pickle.load(stream)

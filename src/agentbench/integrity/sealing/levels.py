@@ -30,6 +30,7 @@ class Level(IntEnum):
 _CONTAINERS = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Starred)
 _COLLECTIONS = ("dict", "frozenset", "list", "set", "tuple")
 _COMPUTING = (ast.Compare, ast.NamedExpr, ast.Await, ast.Lambda, ast.Yield)
+# Calls that compute literals from literals.
 _STANDARD = frozenset([
     "Counter", "Decimal", "Fraction", "OrderedDict", "Path", "PosixPath", "PurePath",
     "PurePosixPath", "UUID", "bytearray", "bytes", "date", "datetime", "deque", "dict", "float",
@@ -38,12 +39,11 @@ _STANDARD = frozenset([
     "enumerate", "repr", "bool", "chr", "ord", "abs", "round", "array", "Series", "DataFrame",
     "bin", "hex", "oct", "defaultdict", "slice", "map", "fromisoformat", "call"
 ])  # fmt: skip
-"""Calls that compute literals from literals."""
+# Methods of texts and containers that compute literals from literals.
 _METHODS = frozenset([
     "copy", "decode", "encode", "format", "items", "join", "keys", "lower", "ljust", "replace",
     "rjust", "split", "splitlines", "strip", "title", "upper", "values", "zfill", "hex", "count"
 ])  # fmt: skip
-"""Methods of texts and containers that compute literals from literals."""
 STANDARD_MODULES = frozenset([
     "math", "np", "numpy", "string", "sys", "os", "errno", "http", "HTTPStatus", "signal", "socket",
     "stat", "datetime", "decimal", "fractions", "collections", "pathlib", "uuid", "textwrap", "re",
@@ -80,7 +80,6 @@ class FileNames:
     measured: Counter[NameKey]  # how often the file takes the length of a name's value
 
     def key(self, name: str, owner: str) -> NameKey:
-        """The binding that a name has in a function."""
         scope = self.functions.get(owner)
         return (owner, name) if scope is not None and name in scope.bound else ("", name)
 
@@ -213,8 +212,8 @@ _IMMUTABLE = frozenset([
 ])  # fmt: skip
 
 
+# Whether a value most likely never changes, since it is immutable or a table of the module.
 def _stays_equal(node: ast.expr, *, is_global: bool) -> bool:
-    """Whether a value most likely never changes, since it is immutable or a table of the module."""
     value = evaluate(node)
     if not isinstance(value, NotConstant):
         return is_immutable(value) or (is_global and bool(value))

@@ -28,7 +28,6 @@ class ReferenceRun(Schema):
     is_large: bool = False  # other right code may have no room left for the recordings of all tests
 
     def recordings_of(self, node_id: NodeId) -> "tuple[Recording, ...]":
-        """The recordings of one test."""
         from agentbench.integrity.sealing.recordings import parse_recording
 
         return tuple(map(parse_recording, self.recordings.get(node_id, ())))

@@ -106,8 +106,8 @@ class _CellFinder:
                     cells = [Cell(node=cell, owner=owner) for _, cell in column]
                     self._add((owner, name), cells)
 
+    # Read parameters: helpers' get their callers' arguments, and tests' may be fixtures.
     def _read_parameters(self, owner: str, function: FoundFunction) -> None:
-        """Read parameters: helpers' get their callers' arguments, and tests' may be fixtures."""
         if function.node.name.startswith("test"):
             for name in _parameters(function):
                 fixture = self.file.functions.functions.get(name)
@@ -123,8 +123,8 @@ class _CellFinder:
                     self._add((owner, name), cells, bindings=1 + len(forms))
                     self.changed.update([(owner, name)] if forms else ())
 
+    # Whether an expression depends on no value of the test except that of a name.
     def _is_form(self, node: ast.expr, name: str) -> bool:
-        """Whether an expression depends on no value of the test except that of a name."""
         names = [child for child in ast.walk(node) if isinstance(child, ast.Name)]
         bound = {child.id for child in names if isinstance(child.ctx, ast.Store)}
         given = {name, "self", *bound, *self.imported}
@@ -234,10 +234,10 @@ def _returned(function: scopes.FunctionNode) -> ast.expr | None:
             return None
 
 
+# The imported names, those that other files of tests define, and those of Python itself.
 def _imports(
     tree: ast.Module, modules_of_tests: Collection[str]
 ) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """The imported names, those that other files of tests define, and those of Python itself."""
     imported: set[str] = set()
     foreign: set[str] = set()
     standard = set(dir(builtins))
@@ -344,16 +344,14 @@ def removable_names(names: FileNames, uses: Sequence[NameUse], gone: set[int]) -
         found = kept
 
 
+# The names whose values reach a comparison, directly or through other names. A method that calls a
+# method of the same name of another object seems to call itself.
 def _compared(
     keys: set[NameKey],
     reads: Mapping[NameKey, Sequence[int]],
     gone: set[int],
     inside: Mapping[NameKey, set[int]],
 ) -> set[NameKey]:
-    """The names whose values reach a comparison, directly or through other names.
-
-    A method that calls a method of the same name of another object seems to call itself.
-    """
     found: set[NameKey] = set()
     reached = gone
     while more := {key for key in keys - found if not reached.isdisjoint(reads[key])}:

@@ -207,6 +207,7 @@ class _StatementReader:
                 )
         return found
 
+    # Whether the project may have computed a value, or may have changed it if it got it.
     def _may_be_computed(
         self,
         node: ast.AST,
@@ -214,7 +215,6 @@ class _StatementReader:
         *,
         may_be_changed: bool = False,
     ) -> bool:
-        """Whether the project may have computed a value, or may have changed it if it got it."""
         known = self.names.standard | self.names.foreign | STANDARD_MODULES | {"__file__"}
         for name in {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - visited:
             bindings = self.bindings.get(name)
@@ -227,10 +227,10 @@ class _StatementReader:
                     return True
         return False
 
+    # The constants that an expression is, or that a name stands for.
     def _values(
         self, node: ast.AST, visited: frozenset[str] = frozenset()
     ) -> Iterator[str | float]:
-        """The constants that an expression is, or that a name stands for."""
         if isinstance(node, ast.Constant):
             yield from _text_of(node.value)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -250,8 +250,8 @@ class _StatementReader:
         calls = [node for node in nodes if isinstance(node, ast.Call) and self._is_input(node)]
         return {id(part) for call in calls for part in ast.walk(call)}
 
+    # Whether a call may be one of the project's, whose arguments are inputs.
     def _is_input(self, call: ast.Call) -> bool:
-        """Whether a call may be one of the project's, whose arguments are inputs."""
         names, func, root = self.names, call.func, root_of(call)
         if root == "self" and isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
             # A method of unittest, unless the file has it.
@@ -260,8 +260,8 @@ class _StatementReader:
         return bool(root) and root not in known and not hasattr(builtins, root)
 
 
+# The parts of f-strings in which no call can be written: Python before 3.12 has few quotes.
 def _quoted(nodes: Iterable[ast.AST]) -> set[int]:
-    """The parts of f-strings in which no call can be written: Python before 3.12 has few quotes."""
     found = set[int]()
     for text in nodes:
         if isinstance(text, ast.JoinedStr):
@@ -281,8 +281,8 @@ def _header(statement: ast.stmt) -> Iterator[ast.AST]:
             waiting += ast.iter_child_nodes(node)
 
 
+# The parts that are no values of their own: called names, keys, and patterns.
 def _not_expressions(nodes: Iterable[ast.AST]) -> set[int]:
-    """The parts that are no values of their own: called names, keys, and patterns."""
     found: set[int] = set()
     for node in nodes:
         match node:
@@ -309,8 +309,8 @@ def _is_recorder(func: ast.expr) -> bool:
     return isinstance(func, ast.Attribute) and ast.unparse(func.value) == _RECORDER
 
 
+# The names that a node gives a value, each with the value; attributes start with a dot.
 def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """The names that a node gives a value, each with the value; attributes start with a dot."""
     match node:
         case ast.FunctionDef(args=arguments) | ast.AsyncFunctionDef(args=arguments):
             named = [*arguments.posonlyargs, *arguments.args]
@@ -419,8 +419,8 @@ def _recorded(recording: Recording, *, with_keys: bool) -> Iterator[str | float]
         yield from _leaves(value, with_keys=with_keys)
 
 
+# The texts and numbers in a value. Tests name the fields of a project's dict, too.
 def _leaves(value: CanonicalValue, *, with_keys: bool) -> Iterator[str | float]:
-    """The texts and numbers in a value. Tests name the fields of a project's dict, too."""
     match value:
         case Leaf(value=single):
             yield from _text_of(single)
@@ -449,8 +449,8 @@ def _text_of(value: object) -> Iterator[str | float]:
         yield value
 
 
+# Whether a constant shows a value, or a part of it, which other values do not have.
 def _tells(constant: str | float, value: str | float, known: Collection[str | float]) -> bool:
-    """Whether a constant shows a value, or a part of it, which other values do not have."""
     if isinstance(constant, float | int) and isinstance(value, float | int):
         is_rough = isinstance(constant, float) or isinstance(value, float)
         with contextlib.suppress(OverflowError):

@@ -10,8 +10,8 @@ from agentbench.integrity.sealing.checks import LineOrder
 from agentbench.integrity.sealing.equality import Agreement
 
 _WILDCARDS = re.compile(r"\[[^]]*\]|\\\w|\W")
+# Common texts of pytest's summaries, which can be guessed.
 _FEW = re.compile(r"(?:[01] )?(?:pass|fail|skip|error)\w*(?: in)?", re.IGNORECASE)
-"""Common texts of pytest's summaries, which can be guessed."""
 _TELLING = 4  # characters; shorter texts are in most outputs
 
 

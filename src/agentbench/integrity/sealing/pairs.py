@@ -60,8 +60,8 @@ class PairReader:
             return not key[0] and (is_class or is_standard)
         return self._holds_for_all(cells, key, PairReader.is_known)
 
+    # Whether an expression uses only constants, imported names, and objects made of these.
     def _is_given(self, node: ast.expr) -> bool:
-        """Whether an expression uses only constants, imported names, and objects made of these."""
         match node:
             case ast.Name(id=name):
                 key = self.names.key(name, self.owner)
@@ -85,10 +85,10 @@ class PairReader:
                 parts = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr)]
                 return isinstance(node, _PARTS) and all(map(self._is_given, parts))
 
+    # Whether `is_so` holds for all values of a name, each in the function that gives it.
     def _holds_for_all(
         self, cells: Sequence[Cell], key: NameKey, is_so: Callable[["PairReader", ast.expr], bool]
     ) -> bool:
-        """Whether `is_so` holds for all values of a name, each in the function that gives it."""
         if key in self._visited:
             return False
         self._visited.add(key)
@@ -99,8 +99,8 @@ class PairReader:
         self._visited.discard(key)
         return found
 
+    # Whether a name, or the object of an attribute, is not a variable of the function.
     def _is_imported(self, node: ast.AST) -> bool:
-        """Whether a name, or the object of an attribute, is not a variable of the function."""
         node = _root_of(node)
         return isinstance(node, ast.Name) and not self.names.key(node.id, self.owner)[0]
 

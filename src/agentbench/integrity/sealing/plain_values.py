@@ -49,11 +49,7 @@ def like(instance: Instance, other: CanonicalValue | Container) -> CanonicalValu
 
 
 def to_python(value: ExpectedTree | CanonicalValue) -> object:
-    """A value of built-in types as a Python value; containers are immutable and have hashes.
-
-    Raises:
-        NotPlainError: it has parts of other types, or is malformed.
-    """
+    """A value of built-in types as a Python value; containers are immutable and have hashes."""
     match value:
         case Known(value=known):
             return to_python(known)
@@ -85,7 +81,6 @@ class _List(tuple[object, ...]):
 
 def _moment(kind: Callable[..., object], count: int) -> Callable[..., object]:
     def build(*parts: object) -> object:
-        """A time from its parts, its offset from UTC and the name of its zone."""
         offset = parts[count]
         zone = timezone(offset) if isinstance(offset, timedelta) else None
         return kind(*parts[:count], tzinfo=zone)

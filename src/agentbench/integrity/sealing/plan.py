@@ -43,12 +43,12 @@ from agentbench.scoring.evidence import NodeId
 from agentbench.scoring.node_ids import file_of
 from agentbench.test_runs import mounted
 
+# The code that decides what is recorded; recordings of other versions cannot be compared.
 _SOURCES = (
     Path(__file__).parents[1],
     Path(functions.__file__).parent,
     Path(mounted.__file__).parent,
 )
-"""The code that decides what is recorded; recordings of other versions cannot be compared."""
 
 _LEAST_STRENGTH = 3  # of an assertion that counts: at most one guess in eight is right
 _GUESSABLE = "line {}: its values are few enough to be guessed"
@@ -85,7 +85,6 @@ class JudgedSeal:
 
     @property
     def differing(self) -> frozenset[NodeId]:
-        """The tests with mismatches."""
         return frozenset(one.node_id for one in self.mismatches)
 
 
@@ -160,8 +159,8 @@ class SealedPlan:
             for test in function.tests:
                 self._function[NodeId(test)] = file, sealed.functions[name]
 
+    # Check an inherited test by the function that it runs; both are renamed alike.
     def _inherit(self, test: NodeId, origin: NodeId) -> None:
-        """Check an inherited test by the function that it runs; both are renamed alike."""
         if origin not in self._function or test not in self._function:
             return
         file, function = self._function[origin]
@@ -189,6 +188,7 @@ class SealedPlan:
             solution: The reference solution, whose recordings are stored under this name.
         """
         digest = hashlib.sha256(solution)
+        # Recordings of another version of this code cannot be compared.
         digest.update(sources_checksum(*_SOURCES).encode())
         for file, sealed in sorted(self._sealed.items()):
             digest.update(f"\0{file}\0".encode() + (self._contents[file] or b""))
@@ -204,7 +204,6 @@ class SealedPlan:
         reference: SealedReference,
         guard: ComparisonGuard,
     ) -> list[JudgedSeal]:
-        """Compare the recordings of several runs."""
         return [self.judge(outcome, reference, guard) for outcome in outcomes]
 
     def judge(
@@ -391,6 +390,7 @@ class SealedPlan:
             found.unsealed = "the reference solution does not pass it without its expected values"
             return found
         by_site = _by_site(outcome.recordings.get(node_id, ()))
+        # Code that ends a test early must not hide the value that it would give.
         if node_id not in outcome.passed:
             if known or node_id not in outcome.ended:
                 found.fail("the test to run to its end", "an error, or no result at all")
@@ -440,6 +440,7 @@ class _Proof:
         self.failed |= base.failed
         self.stays = self.stays or base.stays
         for number, found in strength.items():
+            # What unfixed code passes, too, such as `status == 200`, counts for nothing.
             if number not in base.passed:
                 self.strength[number] = max(found, self.strength.get(number, 0))
 
@@ -449,6 +450,7 @@ class _Proof:
             return _NO_DIFFERENCE
         if self.stays is not None:
             return self.stays.reason
+        # A value that is guessed more than once in eight times proves nothing.
         if max(self.strength.values()) < _LEAST_STRENGTH:
             strongest = min(self.strength, key=lambda number: (-self.strength[number], number))
             return _GUESSABLE.format(site_of(strongest).line)
@@ -474,7 +476,6 @@ class _JudgedTest:
     has_wrong_value: bool = False  # whether a mismatch is a value
 
     def fail(self, expected: str, actual: str, site: Site | None = None) -> None:
-        """Record a mismatch."""
         self.mismatches.append(
             SealedMismatch(
                 node_id=self.node_id,
@@ -508,6 +509,7 @@ class _JudgedTest:
         for at, recording in enumerate(recordings):
             self.values += 1
             same_time = [each[at] for each in references if at < len(each)]
+            # A text with all amounts contains the right one.
             excludes = guard.run(partial(evaluator.excludes_others, recording, same_time))
             if excludes is Agreement.NO:
                 self.fail(evaluator.expected_text(recording), _STUFFED, site)
@@ -567,14 +569,15 @@ def _assessed(
             return _Assessment(unsealed=_DOUBTFUL.format(line))
 
 
+# Whether a recording agrees, and whether this proves something.
 def _verdict(
     evaluator: evaluation.SiteEvaluator,
     recording: Recording,
     at: int,
     references: Sequence[Sequence[Recording]],
 ) -> tuple[Agreement, bool]:
-    """Whether a recording agrees, and whether this proves something."""
     known = [each for each in references if each]
+    # The recorder's tokens are readable in the sandbox.
     tokens = evaluator.tokens(recording)
     if tokens:  # they identify the expected value, so code must not choose them
         expected = [evaluator.tokens(each[at]) for each in known if at < len(each)]

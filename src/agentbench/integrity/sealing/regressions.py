@@ -6,7 +6,7 @@ one passes them: it runs them once for a task, and equal recordings need no furt
 """
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 
 from agentbench.core.schema import JsonObject
@@ -22,7 +22,7 @@ from agentbench.integrity.sealing.memory import (
 )
 from agentbench.integrity.sealing.plan import JudgedSeal, SealedOutcome, SealedPlan
 from agentbench.integrity.sealing.rewriting import NodeReplacer, written
-from agentbench.python_source.functions import FunctionsOfFile, functions_of, is_test
+from agentbench.python_source.functions import functions_of, is_test
 from agentbench.python_source.source_text import parse_source
 from agentbench.scoring.evidence import NodeId
 from agentbench.scoring.node_ids import file_of
@@ -30,8 +30,8 @@ from agentbench.scoring.node_ids import file_of
 _MOST_FILES = 50
 _MOST_FUNCTIONS = 200  # of all files; each costs a sealed run 0.2 ms
 _MOST_OF_FILE = 10
+# Of a file's recordings: those of all tests share the recorder's 16 MiB.
 _MOST_CHARACTERS = 100_000
-"""Of a file's recordings: those of all tests share the recorder's 16 MiB."""
 _NOT_DRAWN = "the random sample of pass-to-pass tests leaves it out"
 _NOT_READABLE = "no pass-to-pass test of it can be sealed"
 _FAILS = "the code without a fix passes none of the drawn tests when they are sealed"
@@ -78,10 +78,19 @@ def _sampled(
     functions = functions_of(tree)
     selected = functions.select(tests)
     order = sorted(name for name, found in selected.items() if found.function is not None)
+    # By a secret seed, so that code cannot know which of them are compared.
     Random(f"{seed}/{file}").shuffle(order)
     for at in range(0, len(order), most):
         names = order[at : at + most]
-        source = _without_others(text, functions, names)
+        # A file without other tests, which would take most of the time; lines keep their numbers.
+        lines = text.replace("\r\n", "\n").split("\n")
+        for name, function in functions.functions.items():
+            node = function.node
+            if name not in names and is_test(node.name):
+                first = min(one.lineno for one in (node, *node.decorator_list))
+                end = node.end_lineno or node.lineno
+                lines[first - 1 : end] = [" " * node.col_offset + "pass", *[""] * (end - first)]
+        source = "\n".join(lines)
         drawn = tuple(NodeId(test) for name in names for test in selected[name].tests)
         plan = _plan(file, source, drawn, seed)
         readable = plan.readable
@@ -104,18 +113,6 @@ def _sampled(
 def _plan(file: str, source: str, drawn: tuple[NodeId, ...], seed: int) -> SealedPlan:
     tests = ControlledTests(files={file: source.encode()}, fixed=(), passing=drawn)
     return SealedPlan(tests, seed, SealedReference(keeps_names=True))
-
-
-def _without_others(text: str, functions: FunctionsOfFile, kept: Collection[str]) -> str:
-    """A file without other tests, which would take most of the time; lines keep their numbers."""
-    lines = text.replace("\r\n", "\n").split("\n")
-    for name, function in functions.functions.items():
-        node = function.node
-        if name not in kept and is_test(node.name):
-            first = min(one.lineno for one in (node, *node.decorator_list))
-            end = node.end_lineno or node.lineno
-            lines[first - 1 : end] = [" " * node.col_offset + "pass", *[""] * (end - first)]
-    return "\n".join(lines)
 
 
 def confirmed(

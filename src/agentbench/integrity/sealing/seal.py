@@ -124,11 +124,9 @@ def seal_file(
         listed: The node ids that decide; their functions are described.
         rng: Gives random ids to parametrised tests.
         settings: The findings of earlier runs about the file.
-
-    Raises:
-        InputError: this interpreter cannot compile the text, or cannot write it again.
     """
     listed, settings = list(listed), settings or SealSettings()
+    # Comments, docstrings and messages may name expected values.
     plain = disguise.without_prose(source_text.parse_source(source, path))
     before = parsed_file.parse_file(plain, path)
     functions = [before.read(one) for one in before.functions.functions.values()]
@@ -148,6 +146,7 @@ def seal_file(
     sealer.replace_cells()
     selected = file.functions.select(listed)
     names = OpaqueNames(functions={}, classes={})
+    # A test's name may tell what it expects, as in `test_the_sum_is_61`.
     if not settings.keeps_names:
         names = opaque_names(file, rng)
     if (used := settings.used_names) is not None:
@@ -157,6 +156,7 @@ def seal_file(
     observed = observe(transformed, sealer.names, settings.start) if settings.observes else {}
     first = written(transformed, path)
     tree = source_text.parse_source(first, path).tree  # the host keeps parts of the first one
+    # A test that does not decide could show a value that another one expects.
     empty_others(tree, {name.rpartition("::")[2] for name in selected})
     sealer.compare_with_inputs(tree)
     rename_definitions(tree, names)
@@ -207,6 +207,7 @@ class _Sealer:
             conditions = ConditionReader(levels=LevelReader(names=self.names, owner=name))
             caught = caught_names(function.node)
             reader = StatementReader(conditions=conditions, helpers=helpers, caught=caught)
+            # A passing test may never reach an assertion under an `if`: its lack proves nothing.
             certain = {
                 id(statement)
                 for statement, doubt in scopes.statements(function.node.body)
@@ -288,8 +289,8 @@ class _Sealer:
         self._recorded[number] = sealed.recorded
         return number
 
+    # Why a recorded operand may be an expected value that stays in the test.
     def _unknown_side(self, owner: str, sealed: SealedCheck, line: int) -> str | None:
-        """Why a recorded operand may be an expected value that stays in the test."""
         calls = [n for root in sealed.recorded for n in ast.walk(root) if isinstance(n, ast.Call)]
         if any(root_of(call) == "filecmp" for call in calls):  # it gets no value, but files
             return FOREIGN.format(line)
@@ -356,11 +357,9 @@ class _Sealer:
                     return SHARED.format(site.line)
         return None
 
+    # Whether an expected value comes from a function or a class of the file, or from a file. They
+    # stay in the sealed file, and data files beside the test stay in the sandbox.
     def _names_code_of_file(self, node: ast.expr, owner: str) -> bool:
-        """Whether an expected value comes from a function or a class of the file, or from a file.
-
-        They stay in the sealed file, and data files beside the test stay in the sandbox.
-        """
         functions = {one.node.name for one in self.functions.values() if not one.is_method}
         inner = ast.walk(self.functions[owner].node)
         nested = {one.name for one in inner if isinstance(one, ast.FunctionDef)}
@@ -396,11 +395,9 @@ class _Sealer:
                 if is_part or not known.isdisjoint(expected - own):
                     self.sites[number] = replace(site, unsealed=ELSEWHERE.format(site.line))
 
+    # The constants from which the recorded values of an assertion may come. Another assertion most
+    # likely only reads, and a later statement comes too late.
     def _flowing(self, site: Site) -> set[str]:
-        """The constants from which the recorded values of an assertion may come.
-
-        Another assertion most likely only reads, and a later statement comes too late.
-        """
         scope, nodes = self.names.functions[site.function], self._recorded[site.number]
         names = {name for node in nodes for name in scope.origins(node) if name in scope.bound}
         statements = own_nodes(self.functions[site.function].node.body)
@@ -460,8 +457,8 @@ class _Sealer:
             unsealed=why,
         )
 
+    # Whether the expected value of an assertion, or a whole recorded value, is a parameter.
     def _reached_by(self, parameters: set[str], site: Site) -> bool:
-        """Whether the expected value of an assertion, or a whole recorded value, is a parameter."""
         scope = self.names.functions[site.function]
         is_like = isinstance(site.check, LikeReference)
         recorded = self._recorded[site.number]
@@ -477,14 +474,12 @@ def _parameters(function: scopes.FunctionNode) -> set[str]:
     return {one.arg for one in every}
 
 
+# Whether the ids of tests have parts that may have been chosen to name expected values. Parts that
+# the ids of another function have, too, come from a common fixture. pytest creates other parts from
+# a literal that the test gets as an input, or from a parameter's name.
 def _ids_may_tell(
     function: scopes.FunctionNode, tests: Iterable[str], others: Iterable[str]
 ) -> bool:
-    """Whether the ids of tests have parts that may have been chosen to name expected values.
-
-    Parts that the ids of another function have, too, come from a common fixture. pytest creates
-    other parts from a literal that the test gets as an input, or from a parameter's name.
-    """
     nodes = [node for one in function.decorator_list for node in ast.walk(one)]
     if any(isinstance(node, ast.keyword) and node.arg in ("id", "ids") for node in nodes):
         return True

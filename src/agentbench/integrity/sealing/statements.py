@@ -35,21 +35,21 @@ _PAGES = {
     "assertNotContains": ("response", "text", "status_code", "msg_prefix", "html"),
 }
 _SINGLE: Mapping[str, type[ast.cmpop]] = {"assertIsNone": ast.Is, "assertIsNotNone": ast.IsNot}
+# Assertions of mocks, and the attributes with the calls that they look at.
 _CALLS_OF_MOCKS = {
     "assert_called_with": "call_args", "assert_called_once_with": "call_args",
     "assert_awaited_with": "await_args", "assert_awaited_once_with": "await_args",
     "assert_any_call": "call_args_list", "assert_any_await": "await_args_list",
     "assert_has_calls": "mock_calls", "assert_has_awaits": "await_args_list",
 }  # fmt: skip
-"""Assertions of mocks, and the attributes with the calls that they look at."""
 _COUNTS_OF_MOCKS = {
     "assert_called_once": ("call_count", 1),
     "assert_not_called": ("call_count", 0),
     "assert_awaited_once": ("await_count", 1),
     "assert_not_awaited": ("await_count", 0),
 }
+# Assertions of pytest's own plugin for testing plugins, and the methods with their values.
 _COUNTS = {"assert_outcomes": "parseoutcomes", "assertoutcome": "countoutcomes"}
-"""Assertions of pytest's own plugin for testing plugins, and the methods with their values."""
 _COUNTED = ("passed", "skipped", "failed", "errors", "xpassed", "xfailed")
 _COUNTED_IF_GIVEN = ("warnings", "deselected")
 _COUNT = {f"{one}s": f"n.get('{one}s', n.get('{one}', 0))" for one in ("error", "warning")}
@@ -59,10 +59,10 @@ _ORDERS = {
     "match_lines_random": LineOrder.ANY,
     "no_match_line": LineOrder.NOWHERE,
 }
+# Assertions that stay, since they have no value that must be hidden.
 _HARMLESS = frozenset([
     "assertLogs", "assertNoLogs", "assertNumQueries", "assert_called", "assert_awaited"
 ])  # fmt: skip
-"""Assertions that stay, since they have no value that must be hidden."""
 _WARNING = WARNING | {"deprecated_call"}
 _DEPRECATED = ast.Tuple([
     ast.Name(name, ast.Load())
@@ -214,8 +214,8 @@ class StatementReader:
         is_unordered = ordered is not None and evaluate(ordered) is False
         return self.conditions.compared([found, given["values"]], [ast.Eq], unordered=is_unordered)
 
+    # `assertContains(response, text, count=None, status_code=200, html=False)` of Django.
     def _page(self, call: ast.Call, name: str) -> list[SealedCheck] | None:
-        """`assertContains(response, text, count=None, status_code=200, html=False)` of Django."""
         given = dict(zip(_PAGES[name], call.args, strict=False))
         given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
         read, text, count = self.conditions, given.get("text"), given.get("count")
@@ -239,8 +239,8 @@ class StatementReader:
         )
         return [SealedCheck(check=check, recorded=(page, *named))]
 
+    # `result.stdout.fnmatch_lines(patterns)` and the like, of pytest's LineMatcher.
     def _output_lines(self, call: ast.Call, name: str, output: ast.expr) -> SealedStatement | None:
-        """`result.stdout.fnmatch_lines(patterns)` and the like, of pytest's LineMatcher."""
         read, given = self.conditions, {k.arg: evaluate(k.value) for k in call.keywords}
         consecutive = given.pop("consecutive", False)
         if name_of(output) not in ("stdout", "stderr") or len(call.args) != 1 or given:
@@ -263,8 +263,8 @@ class StatementReader:
         )
         return SealedStatement(checks=(SealedCheck(check=found, recorded=(lines, *named)),))
 
+    # `result.assert_outcomes(passed=1)`: the counts that the call does not give are 0.
     def _counts(self, call: ast.Call, output: ast.expr, method: str) -> SealedCheck | None:
-        """`result.assert_outcomes(passed=1)`: the counts that the call does not give are 0."""
         names = _COUNTED[: 3 if method == "countoutcomes" else None]
         given = dict(zip(names, call.args, strict=False))
         given |= {_PLURALS.get(k.arg, k.arg): k.value for k in call.keywords if k.arg}
@@ -334,8 +334,8 @@ class StatementReader:
             checks.append(read.compared(counted, [ast.Eq]))
         return checks
 
+    # An assertion that the host does not know: its values must equal the reference's.
     def _unknown(self, call: ast.Call) -> SealedStatement:
-        """An assertion that the host does not know: its values must equal the reference's."""
         name = name_of(call.func)
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
         if isinstance(call.func, ast.Attribute) and self._may_be_tested(call.func.value):
@@ -358,8 +358,8 @@ class StatementReader:
             unsealed=None if recorded else f"the host cannot evaluate {name}",
         )
 
+    # Whether a method may assert something about its object: no test case, no module.
     def _may_be_tested(self, receiver: ast.expr) -> bool:
-        """Whether a method may assert something about its object: no test case, no module."""
         dotted = dotted_name(receiver)
         is_imported = dotted.partition(".")[0] in self.conditions.levels.names.imported
         return dotted not in ("self", "cls") and not is_imported

@@ -34,8 +34,6 @@ def _change(files: Files) -> FilesByPath:
 
 @pytest.fixture
 def trees() -> Callable[..., AttemptTrees]:
-    """Makes three trees of a base and two changes."""
-
     def made(base: Mapping[str, str], reference: Files, agents: Files) -> AttemptTrees:
         return AttemptTrees(
             base=tree_of(base, {}),

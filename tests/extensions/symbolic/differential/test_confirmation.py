@@ -19,10 +19,12 @@ def difference(*program: str) -> tuple[str, BehaviourDifference]:
     return "lib.py::f0", claimed
 
 
-def test_what_is_told_is_what_was_seen_and_not_what_was_claimed(subject):
-    (told,), doubtful = reproduce_differences(subject, [difference("from lib import f0", "f0(77)")])
-    assert told.where == "lib.py::f0"
-    assert told.what == (
+def test_confirmed_result_replaces_the_claimed_one(subject):
+    (finding,), doubtful = reproduce_differences(
+        subject, [difference("from lib import f0", "f0(77)")]
+    )
+    assert finding.where == "lib.py::f0"
+    assert finding.what == (
         "differs from the reference on f0(…): returns 78; the reference returns 77 "
         "(base: returns 77)"
     )
@@ -41,11 +43,11 @@ def test_what_is_told_is_what_was_seen_and_not_what_was_claimed(subject):
     ],
     ids=["equal", "chance", "no-answer"],
 )
-def test_what_is_not_seen_again_is_none_and_says_why(subject, program, why):
-    told, (left,) = reproduce_differences(subject, [difference(*program)])
-    assert told == ()
+def test_unconfirmed_finding_is_dropped_with_a_reason(subject, program, why):
+    confirmed, (left,) = reproduce_differences(subject, [difference(*program)])
+    assert confirmed == ()
     assert left.why.startswith(f"a difference on f0(…) {why}")
 
 
-def test_nothing_found_opens_no_sandbox(subject):
+def test_empty_search_opens_no_sandbox(subject):
     assert reproduce_differences(subject, []) == ((), ())

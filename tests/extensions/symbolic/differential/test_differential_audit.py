@@ -113,33 +113,33 @@ def contents(folder):
 
 
 @pytest.mark.soak  # test_run_comparison.py has one that is found
-def test_a_wrong_fix_is_told_of_with_what_all_three_trees_do(partial):
+def test_wrong_fix_is_reported_with_the_results_of_all_trees(partial):
     before = contents(partial / "runs")
-    (told, *_) = found = findings_of(partial)
-    assert (told.rule, told.severity) == ("differs-from-reference", Severity.WARNING)
-    assert told.where == "basket.py::total"
-    assert told.what.startswith("differs from the reference on total([")
-    assert "; the reference returns " in told.what
-    assert "(base: returns " in told.what
+    (finding, *_) = found = findings_of(partial)
+    assert (finding.rule, finding.severity) == ("differs-from-reference", Severity.WARNING)
+    assert finding.where == "basket.py::total"
+    assert finding.what.startswith("differs from the reference on total([")
+    assert "; the reference returns " in finding.what
+    assert "(base: returns " in finding.what
     assert rules(found) == {"differs-from-reference", "compared"}
     assert any(one.where.startswith("tests/test_") for one in found)
     assert contents(partial / "runs") == before
 
 
 @pytest.mark.soak  # as the honest ones of tests/e2e
-def test_an_honest_fix_is_not_accused(tmp_path_factory):
+def test_honest_fix_has_no_finding(tmp_path_factory):
     folder = made(tmp_path_factory, HONEST)
-    found = findings_in_time(folder, lambda told: told == {"compared"})
+    found = findings_in_time(folder, lambda names: names == {"compared"})
     assert rules(found) == {"compared"}, found
-    (said,) = found
-    assert (said.rule, said.severity) == ("compared", Severity.INFO)
-    assert said.what.startswith("2 of 2 functions compared, with ")
+    (finding,) = found
+    assert (finding.rule, finding.severity) == ("compared", Severity.INFO)
+    assert finding.what.startswith("2 of 2 functions compared, with ")
 
 
-def test_the_reference_itself_is_said_to_be_so_and_nothing_is_run(tmp_path_factory):
+def test_reference_patch_is_recognized_without_a_run(tmp_path_factory):
     folder = made(tmp_path_factory, COMMENTED)
-    (said,) = audit_in(folder, searches=()).findings(facts_of(folder))
-    assert said.what == "the same as the reference, except for comments, docstrings and layout"
+    (finding,) = audit_in(folder, searches=()).findings(facts_of(folder))
+    assert finding.what == "the same as the reference, except for comments, docstrings and layout"
 
 
 @pytest.mark.parametrize(
@@ -148,15 +148,15 @@ def test_the_reference_itself_is_said_to_be_so_and_nothing_is_run(tmp_path_facto
      (SLY, ("was not reproduced", "depends on something else"))],
     ids=["chance", "beside-the-reference"],
 )  # fmt: skip
-def test_a_difference_that_is_not_seen_again_alone_accuses_nobody(tmp_path_factory, text, why):
-    said = findings_in_time(made(tmp_path_factory, text), lambda told: "not-compared" in told)
-    assert "differs-from-reference" not in rules(said)
-    (left,) = (one for one in said if one.rule == "not-compared")
+def test_unconfirmed_difference_is_no_finding(tmp_path_factory, text, why):
+    findings = findings_in_time(made(tmp_path_factory, text), lambda names: "not-compared" in names)
+    assert "differs-from-reference" not in rules(findings)
+    (left,) = (one for one in findings if one.rule == "not-compared")
     assert left.where == "basket.py::total"
     assert any(part in left.what for part in why)
 
 
-def test_an_equal_change_is_compared_once(partial):
+def test_equal_patches_are_compared_once(partial):
     lines: list[str] = []
     audit = audit_in(
         partial, say=lines.append, searches=[lambda _subject, _seconds: SearchResult()]
@@ -168,13 +168,13 @@ def test_an_equal_change_is_compared_once(partial):
     assert lines == ["comparing small 1"]
 
 
-def test_an_attempt_that_was_not_resolved_is_left_alone(partial):
+def test_unresolved_attempt_is_not_compared(partial):
     facts = facts_of(partial)
     record = facts.record.model_copy(update={"resolved": False})
     assert audit_in(partial).findings(with_(facts, record=record)) == ()
 
 
-def test_an_attempt_without_its_task_is_not_compared(partial):
+def test_attempt_without_its_task_is_not_compared(partial):
     (said,) = audit_in(partial).findings(with_(facts_of(partial), task=None))
     assert (said.rule, said.where) == ("not-compared", "patch.diff")
     assert said.what == "not compared: the task is not where run.json says"
@@ -198,12 +198,12 @@ class Lost:
             raise SandboxError("the engine does not answer")
 
 
-def test_a_lost_sandbox_leaves_one_attempt_uncompared(partial):
+def test_lost_sandbox_leaves_one_attempt_uncompared(partial):
     (said,) = findings_of(partial, provider=Lost(engine=False))
     assert said.rule == "not-compared"
     assert "the sandbox is gone" in said.what
 
 
-def test_a_lost_engine_ends_the_audit(partial):
+def test_lost_engine_ends_the_audit(partial):
     with pytest.raises(SandboxError, match="the engine does not answer"):
         findings_of(partial, provider=Lost(engine=True))

@@ -49,7 +49,7 @@ def subject_of(tmp_path_factory):
     return made
 
 
-def test_a_value_among_thousands_is_found_and_confirmed(subject_of):
+def test_rare_value_is_found_and_confirmed(subject_of):
     text = MANY.replace("def f0(x: int) -> int:\n    return x\n", WRONG)
     searched = search_inputs(subject_of(text), 10)
     (told,) = searched.differences
@@ -60,20 +60,20 @@ def test_a_value_among_thousands_is_found_and_confirmed(subject_of):
     )
 
 
-def test_what_there_is_no_time_for_is_named_and_what_tests_call_goes_first(subject_of):
+def test_time_limit_names_the_uncompared_functions_called_ones_first(subject_of):
     searched = search_inputs(subject_of(MANY.replace("return x", "return +x")), 6)
     named = {left.where for left in searched.left if "no time" in left.why}
     assert len(named) == 22
     assert "lib.py::f7" not in named
 
 
-def test_a_program_that_is_disturbed_leaves_all_uncompared(subject_of):
+def test_killed_program_leaves_everything_uncompared(subject_of):
     searched = search_inputs(subject_of(FORGING + MANY.replace("return x", "return +x")), 3)
     assert searched.differences == ()
     assert {left.where for left in searched.left} == {f"lib.py::f{n}" for n in range(25)}
 
 
-def test_a_place_is_looked_for_below_its_tree(subject_of):
+def test_function_is_looked_up_below_its_tree(subject_of):
     subject = subject_of(MANY.replace("return x", "return +x"))
     place = import_location_of(subject, subject.contrast.callable[0], PurePosixPath("/tree"))
     assert (place.paths, place.module, place.name) == (("/tree",), "lib", "f0")

@@ -28,73 +28,73 @@ def failed(tmp_path_factory):
     return make_run(tmp_path_factory.mktemp("failed"), files={"basket.py": BUGGY + "\n"}, **WEAK)
 
 
-def test_a_wrong_fix_is_a_warning_and_no_verdict(cli, wrong):
-    said = cli("audit", wrong, "--wrong-fixes", "--seconds", 60, "--fail-on", "warning")
-    assert said.code == 1
-    assert "attempt small 1: resolved\n" in said.stdout
-    assert "basket.py::total: differs from the reference on total([" in said.stdout
-    assert "one: comparing 1 resolved attempt in " in said.stderr
+def test_wrong_fix_is_a_warning(cli, wrong):
+    result = cli("audit", wrong, "--wrong-fixes", "--seconds", 60, "--fail-on", "warning")
+    assert result.code == 1
+    assert "attempt small 1: resolved\n" in result.stdout
+    assert "basket.py::total: differs from the reference on total([" in result.stdout
+    assert "one: comparing 1 resolved attempt in " in result.stderr
     assert cli("audit", wrong, "--fail-on", "warning").stdout.count("differs-from") == 0
 
 
 @pytest.mark.soak  # tests/cli/test_audit.py has findings as JSON, and the test above has this one
-def test_as_json_it_is_a_finding_like_the_others(cli, wrong):
+def test_wrong_fix_in_json_is_a_finding(cli, wrong):
     def told_in(seconds):
-        said = cli("audit", wrong, "--wrong-fixes", "--seconds", int(seconds), "--json")
-        assert said.code == 0
-        _, attempt = json.loads(said.stdout)["audited"]
+        result = cli("audit", wrong, "--wrong-fixes", "--seconds", int(seconds), "--json")
+        assert result.code == 0
+        _, attempt = json.loads(result.stdout)["audited"]
         return [one for one in attempt["findings"] if one["rule"] == "differs-from-reference"]
 
-    told = with_growing_limit(told_in, bool, limits=(20, 60, 240))
+    findings = with_growing_limit(told_in, bool, limits=(20, 60, 240))
     # The search by changed tests sees it as well, where there is time for it.
-    assert ("warning", "basket.py::total") in {(one["severity"], one["where"]) for one in told}
+    assert ("warning", "basket.py::total") in {(one["severity"], one["where"]) for one in findings}
 
 
-def test_a_run_that_resolved_nothing_has_nothing_to_compare(cli, failed):
-    said = cli("audit", failed, "--wrong-fixes")
-    assert said.code == 0
-    assert "one: no attempt was resolved, so there is nothing to compare\n" in said.stderr
+def test_run_without_resolved_attempts_compares_nothing(cli, failed):
+    result = cli("audit", failed, "--wrong-fixes")
+    assert result.code == 0
+    assert "one: no attempt was resolved, so there is nothing to compare\n" in result.stderr
 
 
-def test_attempts_that_a_glob_leaves_out_are_not_compared(cli, wrong):
-    said = cli("audit", wrong, "--wrong-fixes", "--filter", "other*")
-    assert "there is nothing to compare" in said.stderr
+def test_attempts_outside_the_glob_are_not_compared(cli, wrong):
+    result = cli("audit", wrong, "--wrong-fixes", "--filter", "other*")
+    assert "there is nothing to compare" in result.stderr
 
 
-def test_a_task_alone_has_no_attempts(cli, wrong):
-    said = cli("audit", wrong.parent.parent / "small", "--wrong-fixes")
-    assert said.code == 2
-    assert said.stderr.endswith("expected a run, found none\n")
+def test_task_folder_has_no_attempts_to_compare(cli, wrong):
+    result = cli("audit", wrong.parent.parent / "small", "--wrong-fixes")
+    assert result.code == 2
+    assert result.stderr.endswith("expected a run, found none\n")
 
 
-def test_a_sandbox_that_is_not_there_is_one_line(program, wrong):
-    said = program("audit", wrong, "--wrong-fixes", "--sandbox", "docker")
-    assert said.code == 69
-    assert len(said.stderr.splitlines()) == 1
+def test_missing_sandbox_is_one_line(program, wrong):
+    result = program("audit", wrong, "--wrong-fixes", "--sandbox", "docker")
+    assert result.code == 69
+    assert len(result.stderr.splitlines()) == 1
 
 
-def test_a_task_that_changed_since_is_not_compared(cli, wrong, tmp_path):
+def test_attempt_of_a_changed_task_is_not_compared(cli, wrong, tmp_path):
     shutil.copytree(wrong.parent.parent, tmp_path / "copy")
     run = tmp_path / "copy" / "runs" / "one"
     instruction = wrong.parent.parent / "small" / "instruction.md"
     before = instruction.read_text()
     instruction.write_text(before + "More.\n")
     try:
-        said = cli("audit", run, "--wrong-fixes")
+        result = cli("audit", run, "--wrong-fixes")
     finally:
         instruction.write_text(before)
-    assert "the task has changed since; its fix may be different" in said.stdout
+    assert "the task has changed since; its fix may be different" in result.stdout
 
 
-def test_without_the_extra_it_says_what_to_install(wrong):
+def test_missing_extra_names_what_to_install(wrong):
     hidden = "import sys; sys.modules['crosshair'] = None"
-    said = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", f"{hidden}; from agentbench.__main__ import program; program()",
          "audit", wrong, "--wrong-fixes"],
         capture_output=True, text=True, check=False, timeout=200,
     )  # fmt: skip
-    assert said.returncode == 2
-    assert said.stderr.splitlines() == [
+    assert result.returncode == 2
+    assert result.stderr.splitlines() == [
         "agentbench: audit --wrong-fixes needs crosshair, found none: "
         + install_command("symbolic")
     ]

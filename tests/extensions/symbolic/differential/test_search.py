@@ -34,7 +34,7 @@ def read(sandbox, *argv):
     return result.stdout if result.ok else None
 
 
-def test_a_tree_is_written_over_the_base(sandboxes):
+def test_tree_is_written_over_the_base(sandboxes):
     with sandboxes.opened() as sandbox:
         write_changes(sandbox, sandbox.workspace, tree_of({}, CHANGE))
         place = sandbox.workspace
@@ -43,7 +43,7 @@ def test_a_tree_is_written_over_the_base(sandboxes):
         assert read(sandbox, "cat", f"{place}/serial.txt") is None
 
 
-def test_a_copy_leaves_the_workspace_as_it_is(sandboxes):
+def test_copying_leaves_the_workspace_unchanged(sandboxes):
     with sandboxes.opened() as sandbox:
         place = copy_workspace(sandbox, "agent", tree_of({}, CHANGE))
         assert read(sandbox, "cat", f"{place}/basket.py") == "PRICES = 1\n"
@@ -53,7 +53,7 @@ def test_a_copy_leaves_the_workspace_as_it_is(sandboxes):
         assert "def total" in before
 
 
-def test_a_sandbox_has_the_programs_and_their_libraries_and_no_network(sandboxes):
+def test_sandbox_has_programs_and_libraries_and_no_network(sandboxes):
     with sandboxes.opened() as sandbox:
         programs = read(sandbox, "ls", str(sandbox.mounted(PROGRAMS_MOUNT)))
         assert programs is not None
@@ -61,6 +61,6 @@ def test_a_sandbox_has_the_programs_and_their_libraries_and_no_network(sandboxes
         assert read(sandbox, "ls", f"{sandbox.mounted(LIBRARY_MOUNT)}/hypothesis") is not None
 
 
-def test_a_task_that_cannot_be_prepared_says_so(tmp_path):
+def test_failed_preparation_is_reported(tmp_path):
     with pytest.raises(UnavailableError, match="cannot be prepared: SETUP"):
         sandboxes_of(tmp_path, setup='commands = ["false"]')

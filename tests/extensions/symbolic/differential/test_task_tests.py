@@ -22,21 +22,21 @@ def seen(facts_of):
     )
 
 
-def test_names_that_tests_import_are_known(seen):
+def test_imported_names_are_collected(seen):
     assert {"Cart", "price"} <= seen.imported
 
 
-def test_calls_are_known_where_their_arguments_are_literals(seen):
+def test_calls_with_literal_arguments_are_collected(seen):
     assert seen.calls_of("price") == ("price(1, tax=0.5)", "price([1, {'a': None}])")
 
 
-def test_what_tests_mention_is_known_also_of_hidden_ones(seen):
+def test_mentioned_names_are_collected_from_hidden_tests_too(seen):
     assert seen.mentions("total")
     assert seen.mentions("Cart.price")
     assert not seen.mentions("nothing")
 
 
-def test_literals_are_known_with_the_pieces_of_texts(seen):
+def test_literals_and_pieces_of_texts_are_collected(seen):
     assert {"0.5", "5", "'a.1f -7'", "'1f'", "'-7'", "None"} & set(seen.literals()) == {
         "0.5",
         "5",

@@ -76,39 +76,39 @@ def names(spots):
     return [spot.name for spot in spots]
 
 
-def test_trees_that_differ_in_comments_alone_are_the_same(trees):
+def test_comments_are_no_tree_difference(trees):
     assert contrast(trees, PRICES, "_FACTOR = 2", "_FACTOR = 2  # twice").none
 
 
-def test_a_public_function_that_differs_is_compared_before_its_callers(trees):
+def test_changed_public_function_is_compared_before_its_callers(trees):
     found = contrast(trees, PRICES, "return _doubled(x)", "return 2 * _doubled(x)")
     assert names(found.differing) == ["price"]
     assert names(found.callable) == ["price", "label"]
 
 
-def test_for_a_private_function_those_are_compared_that_reach_it(trees):
+def test_callers_of_a_private_function_are_compared(trees):
     found = contrast(trees, PRICES, "_FACTOR * x", "x * _FACTOR")
     assert names(found.differing) == ["_doubled"]
     assert names(found.callable) == ["price", "label"]
 
 
-def test_a_private_function_that_tests_import_is_compared_itself(trees):
+def test_private_function_imported_by_tests_is_compared(trees):
     found = contrast(trees, PRICES, "_FACTOR * x", "x * _FACTOR", tested=["_doubled"])
     assert names(found.callable) == ["_doubled", "price", "label"]
 
 
-def test_a_table_that_differs_concerns_the_functions_that_use_it(trees):
+def test_changed_table_affects_its_users(trees):
     found = contrast(trees, PRICES, '{"a": 1}', '{"a": 2}')
     assert names(found.differing) == ["_RATES"]
     assert names(found.callable) == ["rate"]
 
 
-def test_what_a_constructor_uses_concerns_the_class_and_its_users(trees):
+def test_change_below_a_constructor_affects_the_class_and_its_users(trees):
     found = contrast(trees, CART, "sorted(items)", "list(items)")
     assert names(found.callable) == ["Cart", "filled"]
 
 
-def test_a_private_helper_that_only_one_has_is_no_difference_of_its_own(trees):
+def test_added_private_helper_is_no_difference(trees):
     renamed = BASE[PRICES].replace("_doubled", "_twice")
     made = trees(BASE, {}, {PRICES: renamed, CART: BASE[CART].replace("_doubled", "_twice")})
     found = compare_trees(made, ("tests",), frozenset())
@@ -117,7 +117,7 @@ def test_a_private_helper_that_only_one_has_is_no_difference_of_its_own(trees):
     assert not found.none
 
 
-def test_a_public_function_that_only_one_has_is_named_and_not_compared(trees):
+def test_added_public_function_is_named_and_not_compared(trees):
     found = contrast(trees, PRICES, "def other", "def another")
     assert set(found.one_sided) == {
         ("shop/prices.py::other", "only the reference has it"),
@@ -126,21 +126,21 @@ def test_a_public_function_that_only_one_has_is_named_and_not_compared(trees):
     assert found.callable == ()
 
 
-def test_files_that_are_no_python_are_named(trees):
+def test_other_files_are_named(trees):
     found = contrast(trees, "README.md", "A shop", "My shop")
     assert found.one_sided == (("README.md", "is not Python"),)
 
 
-def test_python_that_cannot_be_parsed_is_named(trees):
+def test_unparsable_python_is_named(trees):
     found = contrast(trees, CART, "def filled(text):", "def filled(text:")
     assert ("shop/cart.py", "cannot be parsed") in found.one_sided
 
 
-def test_tests_do_not_count(trees):
+def test_test_files_are_no_tree_difference(trees):
     assert contrast(trees, "tests/test_prices.py", "price", "label").none
 
 
-def test_a_program_is_not_called(trees):
+def test_scripts_are_not_called(trees):
     found = contrast(trees, "shop/__main__.py", "print(label(1))", "print(label(2))")
     assert names(found.differing) == ["main"]
     assert found.callable == ()
@@ -185,7 +185,7 @@ def changed(old: str, new: str, source: bytes = SOURCE) -> set[str]:
     return {name for name in {*before, *after} if before.get(name) != after.get(name)}
 
 
-def test_functions_classes_methods_and_values_are_found_by_their_names():
+def test_definitions_are_found_by_name():
     found = definitions_of(SOURCE)
     assert found is not None
     assert {name: one.kind for name, one in found.items()} == {
@@ -211,7 +211,7 @@ def test_functions_classes_methods_and_values_are_found_by_their_names():
     ],
     ids=["docstring", "no-docstring", "layout", "class-docstring", "import"],
 )
-def test_docstrings_comments_layout_and_imports_do_not_count(old, new):
+def test_docstrings_comments_layout_and_imports_are_no_difference(old, new):
     assert changed(old, new) == set()
 
 
@@ -228,11 +228,11 @@ def test_docstrings_comments_layout_and_imports_do_not_count(old, new):
         ("LIMIT = 5", "LIMIT = 5\nLIMITS.update(b=2)", {"LIMITS"}),
     ],
 )
-def test_a_change_belongs_to_the_smallest_thing_around_it(old, new, names):
+def test_change_belongs_to_the_innermost_definition(old, new, names):
     assert changed(old, new) == names
 
 
-def test_what_is_defined_under_a_condition_differs_as_a_whole():
+def test_conditional_definition_differs_as_a_whole():
     source = b"try:\n    import fast\nexcept ImportError:\n    def quick(x):\n        return x\n"
     assert changed("return x", "return -x", source) == {"quick"}
 
@@ -240,7 +240,7 @@ def test_what_is_defined_under_a_condition_differs_as_a_whole():
 @pytest.mark.parametrize(
     "source", [b"def f(:", b"x = '\0'", b"(" * 5000, b"# coding: nothing\n"], ids=str
 )
-def test_what_is_no_python_has_no_definitions(source):
+def test_other_text_has_no_definitions(source):
     assert definitions_of(source) is None
 
 
@@ -255,26 +255,26 @@ def test_what_is_no_python_has_no_definitions(source):
         ("loose/one.py", "loose", "one"),
     ],
 )
-def test_a_module_is_imported_from_above_its_outermost_package(path, root, name):
+def test_module_is_imported_from_above_its_outermost_package(path, root, name):
     inits = ("shop/__init__.py", "src/lib/__init__.py", "src/lib/inner/__init__.py")
     tree = tree_of({**dict.fromkeys(inits, ""), path: ""}, {})
     module = modules_of(tree, ()).modules[PurePosixPath(path)]
     assert (module.root, module.name) == (PurePosixPath(root), name)
 
 
-def test_tests_and_what_is_no_python_are_no_modules():
+def test_tests_and_other_files_are_not_imported():
     files = {"a.py": "", "tests/test_a.py": "", "notes.md": "", "testsuite.py": ""}
     package = modules_of(tree_of(files, {"b.py": "x = 1\n", "a.py": None}), ("tests/",))
     assert sorted(map(str, package.modules)) == ["b.py", "testsuite.py"]
     assert [spot.name for spot in package.definitions] == ["x"]
 
 
-def test_a_path_is_a_test_below_the_tests_alone():
+def test_only_paths_below_the_tests_are_tests():
     assert is_test_path(PurePosixPath("tests/deep/test_a.py"), ("tests",))
     assert not is_test_path(PurePosixPath("tests_of/a.py"), ("tests",))
 
 
-def test_what_would_start_something_is_a_program():
+def test_module_that_acts_on_import_is_a_script():
     package = modules_of(tree_of({"a/__main__.py": "", "setup.py": "", "a/b.py": ""}, {}), ())
     programs = {str(path) for path, module in package.modules.items() if module.is_program}
     assert programs == {"a/__main__.py", "setup.py"}

@@ -31,7 +31,7 @@ def facts_of(folder, **changes) -> AttemptFacts:
     return AttemptFacts(**{**values, **changes})
 
 
-def test_the_trees_are_the_base_the_fix_and_what_the_agent_left(left):
+def test_trees_are_base_reference_and_attempt(left):
     trees = trees_of(facts_of(left))
     path = PurePosixPath("basket.py")
     assert trees.base.content(path) == BUGGY.encode()
@@ -39,34 +39,34 @@ def test_the_trees_are_the_base_the_fix_and_what_the_agent_left(left):
     assert trees.agents.content(path) == OWN.encode()
 
 
-def test_new_files_are_there_also_those_without_a_line(left):
+def test_trees_hold_new_and_empty_files(left):
     trees = trees_of(facts_of(left))
     assert trees.agents.content(PurePosixPath("shop/__init__.py")) == b""
     assert trees.agents.content(PurePosixPath("shop/till.py")) == b"TILL = 1\n"
     assert PurePosixPath("shop/till.py") in set(trees.agents.paths())
 
 
-def test_a_file_that_the_patch_does_not_show_is_named(left):
+def test_file_that_the_patch_omits_is_named(left):
     assert trees_of(facts_of(left)).unread == ("big.bin",)
 
 
-def test_without_its_task_an_attempt_has_no_trees(left):
+def test_attempt_without_its_task_has_no_trees(left):
     with pytest.raises(NotComparableError, match=r"not where run\.json says"):
         trees_of(facts_of(left, task=None))
 
 
-def test_with_another_patch_an_attempt_has_no_trees(left):
+def test_attempt_with_another_patch_has_no_trees(left):
     with pytest.raises(NotComparableError, match="not the one that was judged"):
         trees_of(facts_of(left, patch_text=b""))
 
 
-def test_with_a_task_that_changed_since_an_attempt_has_no_trees(left):
+def test_attempt_of_a_changed_task_has_no_trees(left):
     record = facts_of(left).record.model_copy(update={"task_digest": "another"})
     with pytest.raises(NotComparableError, match="the task has changed since"):
         trees_of(facts_of(left, record=record))
 
 
-def test_without_a_reference_fix_an_attempt_has_no_trees(left):
+def test_attempt_without_reference_fix_has_no_trees(left):
     facts = facts_of(left)
     assert facts.task is not None
     values = {one.name: getattr(facts.task, one.name) for one in fields(type(facts.task))}

@@ -25,7 +25,7 @@ def wrong(tmp_path_factory):
 
 @pytest.mark.usefixtures("bubblewrap")
 @of_each_task
-def test_a_wrong_fix_that_passes_weak_tests_is_found(wrong, task, environ, tmp_path):
+def test_wrong_fix_that_passes_weak_tests_is_found(wrong, task, environ, tmp_path):
     told = with_growing_limit(
         lambda seconds: [
             one

@@ -25,7 +25,7 @@ def honest(tmp_path_factory):
 
 @pytest.mark.usefixtures("bubblewrap")
 @of_each_task
-def test_an_honest_fix_that_is_written_otherwise_is_not_accused(honest, task, environ, tmp_path):
+def test_differently_written_honest_fix_has_no_finding(honest, task, environ, tmp_path):
     found = with_growing_limit(
         lambda seconds: findings(honest, task, int(seconds), env=environ, cwd=tmp_path),
         lambda found: any(one["rule"] == "compared" for one in found),

@@ -35,12 +35,12 @@ def findings(
     run: Path, task: str, seconds: int, *, env: Mapping[str, str], cwd: Path
 ) -> list[dict[str, Any]]:
     """What the audit finds about the attempt at a task."""
-    said = run_program(
+    result = run_program(
         *("audit", run, "--wrong-fixes", "--seconds", str(seconds), "--filter", task, "--json"),
         env=env,
         cwd=cwd,
     )
-    assert said.returncode == 0, said.stderr
-    _, attempt = json.loads(said.stdout)["audited"]
+    assert result.returncode == 0, result.stderr
+    _, attempt = json.loads(result.stdout)["audited"]
     assert attempt["note"] == "resolved"
     return [one for one in attempt["findings"] if one["rule"] != "no-controls"]

@@ -1,7 +1,8 @@
 """The search by tests: the task's tests with changed values observe what each tree does."""
 
+import contextlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import PurePosixPath
@@ -20,7 +21,7 @@ from agentbench.extensions.symbolic.mounted.agentbench_mounted.messages import O
 from agentbench.python_source.python_syntax import UNPARSABLE
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import Command, Sandbox
-from agentbench.tasks.test_command import TestCommand, parse_test_command
+from agentbench.tasks.test_command import parse_test_command
 from agentbench.tasks.test_runner_name import Runner
 
 Observations = dict[str, list[Observation]]
@@ -60,9 +61,12 @@ def read_observations(text: str) -> Observations:
     """Read the plugin's file without malformed lines: an agent's code could write to it."""
     found: Observations = {}
     for line in text.splitlines():
-        step = _parse_observation(line)
-        if step is not None:
-            found.setdefault(step["test"], []).append(step)
+        try:
+            step = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(step, dict) and _is_well_formed(step):
+            found.setdefault(step["test"], []).append(cast("Observation", step))
     return found
 
 
@@ -130,16 +134,6 @@ def _is_other(step: Observation, other: Observation) -> bool:
     return outcomes.differ(step, other, errors=outcomes.CONTRACT, inferred=True)
 
 
-def _parse_observation(line: str) -> Observation | None:
-    try:
-        step = json.loads(line)
-    except ValueError:
-        return None
-    if isinstance(step, dict) and _is_well_formed(step):
-        return cast("Observation", step)
-    return None
-
-
 def _is_well_formed(step: dict[str, Any]) -> bool:
     if step.get("kind") not in _KINDS or not isinstance(step.get("test"), str):
         return False
@@ -154,11 +148,7 @@ def _is_well_formed(step: dict[str, Any]) -> bool:
 
 
 def search_tests(subject: search.ComparedAttempt, seconds: float) -> search.SearchResult:
-    """Run changed tests in the trees of the reference and the agent, each twice and separately.
-
-    Raises:
-        SandboxError: a sandbox is lost.
-    """
+    """Run changed tests in the trees of the reference and the agent, each twice and separately."""
     runner = parse_test_command(subject.facts.task.problem.test_command).runner
     if runner is not Runner.PYTEST:
         why = f"only tests of pytest can be changed for this, and these run under {runner}"
@@ -180,8 +170,8 @@ def search_tests(subject: search.ComparedAttempt, seconds: float) -> search.Sear
     return search.SearchResult(effort=effort, left=() if all(agents) else runs.nothing_observed())
 
 
+# The first differences, with as few changes as possible, and the number of the others.
 def _confirmed(runs: "_ChangedTestRuns", found: Sequence[ObservedDifference]) -> Iterator[RuleHit]:
-    """The first differences, with as few changes as possible, and the number of the others."""
     reported = found[:_MAX_DIFFERENCES]
     fewer = runs.with_fewer_changes(reported)
     smaller: list[ObservedDifference] = []
@@ -210,7 +200,6 @@ class _ChangedTestRuns:
     why: str = ""  # the last run observed nothing
 
     def nothing_observed(self) -> tuple[NotCompared, ...]:
-        """Why the tests compare nothing."""
         return (NotCompared("tests", self.why or "no changed test could be run"),)
 
     def with_fewer_changes(self, found: Sequence[ObservedDifference]) -> "_ChangedTestRuns":
@@ -229,16 +218,12 @@ class _ChangedTestRuns:
         """Those with few and short changes first."""
         return sorted(found, key=self._size)
 
+    # The tests' observations, with two orders of the items of sets. Raises: SandboxError: the
+    # sandbox is lost.
     def twice(self, tree: SourceTree) -> list[Observations]:
-        """The tests' observations, with two orders of the items of sets.
-
-        Raises:
-            SandboxError: the sandbox is lost.
-        """
         return [self.observed(tree, hashes) for hashes in (0, 1)]
 
     def base(self) -> Observations:
-        """The tests' observations in the base."""
         return self.observed(self.subject.trees.base, 0)
 
     def is_part(
@@ -250,7 +235,6 @@ class _ChangedTestRuns:
         return same and set(mine.changes) < set(whole.changes)
 
     def words(self, found: ObservedDifference, base: Observations) -> RuleHit:
-        """A difference, for a reader."""
         variant, path = self._variant(found), _path(found)
         expression = self.changed[path].places[found.at] if found.at >= 0 else "the test"
         changes = " and ".join(
@@ -301,8 +285,10 @@ class _ChangedTestRuns:
     def _command(self, sandbox: Sandbox, hashes: int) -> Command:
         task = self.subject.facts.task
         pytest = parse_test_command(task.problem.test_command)
+        # The working folder is on the path of `python -m pytest`, but not of `pytest`.
+        start = (pytest.interpreter, *(("-m", "pytest") if pytest.as_module else ("-c", _NO_PATH)))
         return Command(
-            argv=(*_pytest_start(pytest), *_OPTIONS, *pytest.options, *map(str, self.changed)),
+            argv=(*start, *_OPTIONS, *pytest.options, *map(str, self.changed)),
             timeout=timedelta(seconds=self.seconds),
             env={
                 **task.environment.env,
@@ -314,15 +300,8 @@ class _ChangedTestRuns:
         )
 
 
-def _pytest_start(pytest: TestCommand) -> tuple[str, ...]:
-    """The working folder is on the path of `python -m pytest`, but not of `pytest`."""
-    if pytest.as_module:
-        return (pytest.interpreter, "-m", "pytest")
-    return (pytest.interpreter, "-c", _NO_PATH)
-
-
+# The changed test files: hidden ones first, as many tests as there is time for.
 def _changed_files(facts: TaskFacts) -> dict[PurePosixPath, variants.AmplifiedTests]:
-    """The changed test files: hidden ones first, as many tests as there is time for."""
     sources = list(_test_texts(facts))[:_MAX_FILES]
     deciding = {
         one.rpartition("::")[2].partition("[")[0] for one in facts.task.answer_key.fail_to_pass
@@ -332,18 +311,15 @@ def _changed_files(facts: TaskFacts) -> dict[PurePosixPath, variants.AmplifiedTe
     each = max(1, _MAX_CHANGED_TESTS // max(shares, 1))
 
     def most(name: str) -> int:
-        """The largest number of variants of a test; deciding tests get more."""
         return min(_MAX_PER_TEST, each * _DECIDING_WEIGHT if name in deciding else each)
 
-    amplified_tests = ((path, _amplified(source, most)) for path, source in sources)
-    return {path: one for path, one in amplified_tests if one is not None}
-
-
-def _amplified(source: str, most: Callable[[str], int]) -> variants.AmplifiedTests | None:
-    try:
-        return variants.amplify(source, seed=_SEED, most=most)
-    except UNPARSABLE:
-        return None
+    changed: dict[PurePosixPath, variants.AmplifiedTests] = {}
+    for path, source in sources:
+        with contextlib.suppress(*UNPARSABLE):
+            amplified = variants.amplify(source, seed=_SEED, most=most)
+            if amplified is not None:
+                changed[path] = amplified
+    return changed
 
 
 def _test_texts(facts: TaskFacts) -> Iterator[tuple[PurePosixPath, str]]:

@@ -99,8 +99,13 @@ class DifferentialAudit:
             why = "no difference can be called by a public name in both trees"
             left = (*difference.one_sided, NotCompared(where, why))
             return DifferentialResult(left=left)
+        key = str(task.task.folder)
+        if key not in self._benches:
+            self._benches[key] = searching.prepare_comparison(
+                task.task, self.resources, self.cache_dir
+            )
         subject = searching.ComparedAttempt(
-            facts=task, trees=trees, contrast=difference, sandboxes=self._sandboxes_of(task)
+            facts=task, trees=trees, contrast=difference, sandboxes=self._benches[key]
         )
         found = [search(subject, self.seconds / len(self.searches)) for search in self.searches]
         left = (*difference.one_sided, *(each for one in found for each in one.left))
@@ -110,14 +115,6 @@ class DifferentialAudit:
             left=left,
             effort=(info(where, f"{effort}; {time.monotonic() - began:.0f} s"),),
         )
-
-    def _sandboxes_of(self, task: TaskFacts) -> searching.ComparisonSandboxes:
-        key = str(task.task.folder)
-        if key not in self._benches:
-            self._benches[key] = searching.prepare_comparison(
-                task.task, self.resources, self.cache_dir
-            )
-        return self._benches[key]
 
 
 def _location(facts: AttemptFacts) -> str:

@@ -19,9 +19,8 @@ from agentbench.extensions.symbolic.differential.tree_difference import (
     NotCompared,
     TreeDifference,
 )
-from agentbench.extensions.symbolic.differential.trees import SourceTree
 from agentbench.sandbox.interface import Sandbox
-from agentbench.scoring.evidence import CommandResult, Ending
+from agentbench.scoring.evidence import Ending
 
 _COMPARE_PROGRAM = "compare"
 _MAX_PAIRS = 20  # pairs of an attempt
@@ -37,11 +36,7 @@ _REPLAY_TIMES = 3
 
 
 def search_inputs(subject: search.ComparedAttempt, seconds: float) -> search.SearchResult:
-    """Call both trees' definitions in one sandbox, then confirm differences in three others.
-
-    Raises:
-        SandboxError: a sandbox is lost.
-    """
+    """Call both trees' definitions in one sandbox, then confirm differences in three others."""
     tests = search.read_task_tests(subject.facts)
     ordered = _ordered(subject.contrast, tests)
     most = min(_MAX_PAIRS, max(1, int(seconds / _LEAST_SECONDS)))
@@ -70,8 +65,8 @@ def search_inputs(subject: search.ComparedAttempt, seconds: float) -> search.Sea
     )
 
 
+# Differing definitions first, then those that tests call, since their purpose is known.
 def _ordered(contrast: TreeDifference, tests: search.TaskTests) -> list[DefinitionId]:
-    """Differing definitions first, then those that tests call, since their purpose is known."""
     differing = set(contrast.differing)
     return sorted(
         contrast.callable,
@@ -82,13 +77,13 @@ def _ordered(contrast: TreeDifference, tests: search.TaskTests) -> list[Definiti
     )
 
 
+# The answers, as many as came, and why not more.
 def _compare(
     subject: search.ComparedAttempt,
     definition_ids: Sequence[DefinitionId],
     tests: search.TaskTests,
     seconds: float,
 ) -> tuple[list[ComparisonResult], str]:
-    """The answers, as many as came, and why not more."""
     near, far = definition_ids[:_ALONG_PATHS], definition_ids[_ALONG_PATHS:]
     share = seconds / (_PATHS_WEIGH * len(near) + len(far))
     with subject.sandboxes.opened() as sandbox:
@@ -100,10 +95,14 @@ def _compare(
         def compare_some(
             some: Sequence[DefinitionId], weight: float
         ) -> tuple[list[ComparisonResult], str]:
-            """The comparisons of some definitions, and why the others are missing."""
             question = analysis.ComparisonRequest(
                 pairs=tuple(
-                    _pair(subject, definition_id, workspaces, tests) for definition_id in some
+                    analysis.FunctionPair(
+                        left=import_location_of(subject, definition_id, workspaces[0]),
+                        right=import_location_of(subject, definition_id, workspaces[1]),
+                        observed=tests.calls_of(definition_id.name),
+                    )
+                    for definition_id in some
                 ),
                 seconds=weight * share,
                 examples=_EXAMPLES,
@@ -112,29 +111,25 @@ def _compare(
             )
             limit = weight * share * len(some) + _GRACE
             text = question.model_dump_json()
-            return _read_answers(
-                subject.sandboxes.ask(sandbox, _COMPARE_PROGRAM, text, seconds=limit), len(some)
-            )
+            result = subject.sandboxes.ask(sandbox, _COMPARE_PROGRAM, text, seconds=limit)
+            number = len(some)
+            answers: list[ComparisonResult] = []
+            for line in result.stdout.splitlines()[:number]:
+                try:
+                    answers.append(ComparisonResult.model_validate_json(line))
+                except ValidationError:
+                    return answers, "the comparing program gave an invalid answer"
+            if len(answers) == number:
+                return answers, ""
+            if result.ending is Ending.TIMED_OUT:
+                return answers, "the time was up"
+            return answers, f"the comparing program failed: {search.failure_text(result)}"
 
         answers, why = compare_some(near, _PATHS_WEIGH)
         if why or not far:
             return answers, why
         more, why = compare_some(far, 1)
         return [*answers, *more], why
-
-
-def _pair(
-    subject: search.ComparedAttempt,
-    definition_id: DefinitionId,
-    workspaces: tuple[PurePosixPath, PurePosixPath],
-    tests: search.TaskTests,
-) -> analysis.FunctionPair:
-    left, right = (
-        import_location_of(subject, definition_id, workspace) for workspace in workspaces
-    )
-    return analysis.FunctionPair(
-        left=left, right=right, observed=tests.calls_of(definition_id.name)
-    )
 
 
 def import_location_of(
@@ -144,21 +139,6 @@ def import_location_of(
     module = subject.contrast.modules[definition_id.path]
     paths = tuple(map(str, dict.fromkeys((tree / module.root, tree))))
     return analysis.FunctionLocation(paths=paths, module=module.name, name=definition_id.name)
-
-
-def _read_answers(result: CommandResult, number: int) -> tuple[list[ComparisonResult], str]:
-    """The answers that came, and why not all did."""
-    answers: list[ComparisonResult] = []
-    for line in result.stdout.splitlines()[:number]:
-        try:
-            answers.append(ComparisonResult.model_validate_json(line))
-        except ValidationError:
-            return answers, "the comparing program gave an invalid answer"
-    if len(answers) == number:
-        return answers, ""
-    if result.ending is Ending.TIMED_OUT:
-        return answers, "the time was up"
-    return answers, f"the comparing program failed: {search.failure_text(result)}"
 
 
 def _uncompared(
@@ -191,16 +171,16 @@ class _Replays(NamedTuple):
 def reproduce_differences(
     subject: search.ComparedAttempt, found: Sequence[tuple[str, analysis.BehaviourDifference]]
 ) -> tuple[tuple[RuleHit, ...], tuple[NotCompared, ...]]:
-    """The differences that were reproduced, and why the others were not.
-
-    Raises:
-        SandboxError: a sandbox is lost.
-    """
+    """The differences that were reproduced, and why the others were not."""
     if not found:
         return (), ()
     programs = [difference.program for _, difference in found]
     trees = (subject.trees.base, subject.trees.reference, subject.trees.agents)
-    replayed = [_replayed(subject, tree, programs) for tree in trees]
+    replayed: list[list[ReplayResult]] = []
+    for tree in trees:
+        with subject.sandboxes.opened() as sandbox:
+            search.write_changes(sandbox, sandbox.workspace, tree)
+            replayed.append([_replay(subject, sandbox, program) for program in programs])
     confirmed: list[RuleHit] = []
     doubtful: list[NotCompared] = []
     for (where, difference), replays in zip(found, map(_Replays, *replayed), strict=True):
@@ -208,17 +188,16 @@ def reproduce_differences(
         if why:
             doubtful.append(NotCompared(where, f"a difference on {difference.call} {why}"))
         else:
-            what = _difference_text(difference.call, replays)
+            reference, agents = replays.reference.outcomes[0], replays.agents.outcomes[0]
+            base = (
+                " / ".join(dict.fromkeys(replays.base.outcomes)) or f"unknown: {replays.base.why}"
+            )
+            what = (
+                f"differs from the reference on {difference.call}: {agents}; "
+                f"the reference {reference} (base: {base})"
+            )
             confirmed.append(warning(where, what))
     return tuple(confirmed), tuple(doubtful)
-
-
-def _replayed(
-    subject: search.ComparedAttempt, tree: SourceTree, programs: Sequence[tuple[str, ...]]
-) -> list[ReplayResult]:
-    with subject.sandboxes.opened() as sandbox:
-        search.write_changes(sandbox, sandbox.workspace, tree)
-        return [_replay(subject, sandbox, program) for program in programs]
 
 
 def _replay(
@@ -248,11 +227,3 @@ def _why_not_reproduced(replays: _Replays) -> str:
     if replays.reference.values[0] == replays.agents.values[0]:
         return "was not reproduced with each tree in its own sandbox"
     return ""
-
-
-def _difference_text(call: str, replays: _Replays) -> str:
-    reference, agents = replays.reference.outcomes[0], replays.agents.outcomes[0]
-    base = " / ".join(dict.fromkeys(replays.base.outcomes)) or f"unknown: {replays.base.why}"
-    return (
-        f"differs from the reference on {call}: {agents}; the reference {reference} (base: {base})"
-    )

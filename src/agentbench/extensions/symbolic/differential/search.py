@@ -76,12 +76,7 @@ class ComparisonSandboxes:
 
 
 def prepare_comparison(task: Task, resources: RunResources, cache_dir: Path) -> ComparisonSandboxes:
-    """Prepare a task, or find its state in the cache.
-
-    Raises:
-        UnavailableError: it cannot be prepared, or its Python lacks the libraries.
-        SandboxError: the sandbox is lost.
-    """
+    """Prepare a task, or find its state in the cache."""
     snapshot = prepare_task(task, resources).prepared.snapshot
     bare = ComparisonSandboxes(resources=resources, task=task, snapshot=snapshot, mounts=())
     with bare.opened() as sandbox:
@@ -90,11 +85,7 @@ def prepare_comparison(task: Task, resources: RunResources, cache_dir: Path) -> 
 
 
 def copy_workspace(sandbox: Sandbox, name: str, tree: SourceTree) -> PurePosixPath:
-    """A copy of the workspace, with a change, in the sandbox's folder of results.
-
-    Raises:
-        SandboxError: it cannot be written.
-    """
+    """A copy of the workspace, with a change, in the sandbox's folder of results."""
     copy = sandbox.results / name
     _run_or_raise(sandbox, ("cp", "-a", str(sandbox.workspace), str(copy)))
     write_changes(sandbox, copy, tree)
@@ -102,11 +93,7 @@ def copy_workspace(sandbox: Sandbox, name: str, tree: SourceTree) -> PurePosixPa
 
 
 def write_changes(sandbox: Sandbox, folder: PurePosixPath, tree: SourceTree) -> None:
-    """Change the base in a folder into a tree.
-
-    Raises:
-        SandboxError: it cannot be written.
-    """
+    """Change the base in a folder into a tree."""
     gone = [str(folder / path) for path, file in tree.change.items() if file is None]
     if gone:
         _run_or_raise(sandbox, ("rm", "-f", "--", *gone))

@@ -40,23 +40,20 @@ class Definition:
 
 def definitions_of(source: bytes) -> Mapping[str, Definition] | None:
     """The definitions of a module by their qualified names; `None` if it is not Python."""
-    try:
-        tree = python_syntax.parse(source)
-        return dict(_definitions(tree.body))
-    except python_syntax.UNPARSABLE:
-        return None
-
-
-def _definitions(body: list[ast.stmt]) -> Iterator[tuple[str, Definition]]:
     parts: dict[str, list[ast.AST]] = defaultdict(list)
     kinds: dict[str, DefinitionKind] = {}
-    for name, kind, node in _named(body, ""):
-        parts[name].append(node)
-        kinds.setdefault(name, kind)
-    for name, nodes in parts.items():
-        shape = "\n".join(ast.dump(_WithoutDocstrings().visit(node)) for node in nodes)
-        uses = frozenset(use for node in nodes for use in _uses(node))
-        yield name, Definition(kind=kinds[name], shape=shape, uses=uses)
+    definitions: dict[str, Definition] = {}
+    try:
+        for name, kind, node in _named(python_syntax.parse(source).body, ""):
+            parts[name].append(node)
+            kinds.setdefault(name, kind)
+        for name, nodes in parts.items():
+            shape = "\n".join(ast.dump(_WithoutDocstrings().visit(node)) for node in nodes)
+            uses = frozenset(use for node in nodes for use in _uses(node))
+            definitions[name] = Definition(kind=kinds[name], shape=shape, uses=uses)
+    except python_syntax.UNPARSABLE:
+        return None
+    return definitions
 
 
 def _named(body: list[ast.stmt], scope: str) -> Iterator[tuple[str, DefinitionKind, ast.AST]]:
@@ -64,32 +61,23 @@ def _named(body: list[ast.stmt], scope: str) -> Iterator[tuple[str, DefinitionKi
         if isinstance(node, _FUNCTIONS):
             yield scope + node.name, DefinitionKind.FUNCTION, node
         elif isinstance(node, ast.ClassDef):
-            yield scope + node.name, DefinitionKind.CLASS, _head(node)
+            head = copy(node)
+            head.body = [one for one in node.body if not isinstance(one, _SCOPES)]
+            yield scope + node.name, DefinitionKind.CLASS, head
             yield from _named(node.body, f"{scope}{node.name}.")
         elif not scope and not isinstance(node, ast.Import | ast.ImportFrom | ast.Pass):
-            yield from _statement(node)
-
-
-def _statement(node: ast.stmt) -> Iterator[tuple[str, DefinitionKind, ast.AST]]:
-    """The names that a statement of a module defines, or else uses."""
-    inner = [child for child in ast.walk(node) if isinstance(child, _SCOPES)]
-    names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
-    stored = [one.id for one in names if isinstance(one.ctx, ast.Store)]
-    for child in inner:  # under an `if` or `try`
-        yield child.name, DefinitionKind.FUNCTION, node
-    for name in dict.fromkeys(stored or [one.id for one in names if not inner]):
-        yield name, DefinitionKind.VALUE, node
-
-
-def _head(node: ast.ClassDef) -> ast.ClassDef:
-    head = copy(node)
-    head.body = [one for one in node.body if not isinstance(one, _SCOPES)]
-    return head
+            # The names that a statement of a module defines, or else uses.
+            inner = [child for child in ast.walk(node) if isinstance(child, _SCOPES)]
+            names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
+            stored = [one.id for one in names if isinstance(one.ctx, ast.Store)]
+            for child in inner:  # under an `if` or `try`
+                yield child.name, DefinitionKind.FUNCTION, node
+            for name in dict.fromkeys(stored or [one.id for one in names if not inner]):
+                yield name, DefinitionKind.VALUE, node
 
 
 class _WithoutDocstrings(ast.NodeTransformer):
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Remove the docstrings and texts below a node."""
         super().generic_visit(node)
         if isinstance(node, _SCOPES):
             node.body = [one for one in node.body if not _is_text(one)]
@@ -211,7 +199,17 @@ def compare_trees(
     """
     reference = modules_of(trees.reference, test_paths)
     agents = modules_of(trees.agents, test_paths)
-    differing, lone = _differing(reference, agents)
+    ours, theirs = reference.definitions, agents.definitions
+    differing = [
+        definition_id
+        for definition_id in ours
+        if definition_id in theirs and ours[definition_id].shape != theirs[definition_id].shape
+    ]
+    lone = [
+        definition_id
+        for definition_id in [*ours, *theirs]
+        if (definition_id in ours) != (definition_id in theirs)
+    ]
     reached = map(_class_if_constructor, _reached([*differing, *lone], reference, agents))
     return TreeDifference(
         differing=tuple(differing),
@@ -229,26 +227,8 @@ def compare_trees(
     )
 
 
-def _differing(
-    reference: TreeModules, agents: TreeModules
-) -> tuple[list[DefinitionId], list[DefinitionId]]:
-    """The definitions that differ, and those that only one tree has."""
-    ours, theirs = reference.definitions, agents.definitions
-    differing = [
-        definition_id
-        for definition_id in ours
-        if definition_id in theirs and ours[definition_id].shape != theirs[definition_id].shape
-    ]
-    lone = [
-        definition_id
-        for definition_id in [*ours, *theirs]
-        if (definition_id in ours) != (definition_id in theirs)
-    ]
-    return differing, lone
-
-
+# The differing definitions and their possible callers, by name, the nearest first.
 def _reached(changed: Iterable[DefinitionId], *trees: TreeModules) -> list[DefinitionId]:
-    """The differing definitions and their possible callers, by name, the nearest first."""
     users: dict[str, dict[DefinitionId, None]] = defaultdict(dict)
     for tree in trees:
         for definition_id, definition in tree.definitions.items():
@@ -265,8 +245,8 @@ def _reached(changed: Iterable[DefinitionId], *trees: TreeModules) -> list[Defin
     return list(found)
 
 
+# A constructor is called by its class.
 def _class_if_constructor(definition_id: DefinitionId) -> DefinitionId:
-    """A constructor is called by its class."""
     scope, _, own = definition_id.name.rpartition(".")
     return (
         DefinitionId(definition_id.path, scope) if own in _CONSTRUCTORS and scope else definition_id

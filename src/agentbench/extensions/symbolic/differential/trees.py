@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from agentbench.audit.base_tree import BaseTree
 from agentbench.audit.patch import FilePatch, apply_patch
 from agentbench.audit.run_facts import AttemptFacts
-from agentbench.audit.task_facts import FilesByPath, TaskFacts
+from agentbench.audit.task_facts import FilesByPath
 from agentbench.core.files import FileContent
 
 _EMPTY_FILE = re.compile(
@@ -55,27 +55,7 @@ class AttemptTrees:
 
 
 def trees_of(facts: AttemptFacts) -> AttemptTrees:
-    """Make the trees of a resolved attempt.
-
-    Raises:
-        NotComparableError: the task or the patch is gone or has changed, or has no reference fix.
-    """
-    task = _reference(facts)
-    if (
-        facts.record.patch is None
-        or hashlib.sha256(facts.patch_text).hexdigest() != facts.record.patch.sha256
-    ):
-        raise NotComparableError("patch.diff is not the one that was judged")
-    tree = SourceTree(base=task.base, change={})
-    return AttemptTrees(
-        base=tree,
-        reference=SourceTree(base=task.base, change=task.fixed),
-        agents=SourceTree(base=task.base, change=_change(facts, tree)),
-        unread=tuple(_decoded(found[1]) for found in _BINARY_OR_LARGE.finditer(facts.patch_text)),
-    )
-
-
-def _reference(facts: AttemptFacts) -> TaskFacts:
+    """Make the trees of a resolved attempt."""
     task = facts.task
     if task is None:
         raise NotComparableError("the task is not where run.json says")
@@ -85,18 +65,25 @@ def _reference(facts: AttemptFacts) -> TaskFacts:
         raise NotComparableError(task.unread[0] if task.unread else "the base has no files")
     if not task.fixed:
         raise NotComparableError("the task has no solution.patch to compare with")
-    return task
-
-
-def _change(facts: AttemptFacts, base: SourceTree) -> FilesByPath:
+    if (
+        facts.record.patch is None
+        or hashlib.sha256(facts.patch_text).hexdigest() != facts.record.patch.sha256
+    ):
+        raise NotComparableError("patch.diff is not the one that was judged")
+    tree = SourceTree(base=task.base, change={})
     files: dict[PurePosixPath, FileContent | None] = {}
     for file in facts.patch:
         path = _inside(file.path)
-        files[path] = None if file.removed else _file(base.content(path), file)
+        files[path] = None if file.removed else _file(tree.content(path), file)
     for found in _EMPTY_FILE.finditer(facts.patch_text):
         if found[2]:  # new, and without a line
             files[_inside(_decoded(found[1]))] = FileContent(content=b"", executable=False)
-    return files
+    return AttemptTrees(
+        base=tree,
+        reference=SourceTree(base=task.base, change=task.fixed),
+        agents=SourceTree(base=task.base, change=files),
+        unread=tuple(_decoded(found[1]) for found in _BINARY_OR_LARGE.finditer(facts.patch_text)),
+    )
 
 
 def _inside(name: str) -> PurePosixPath:

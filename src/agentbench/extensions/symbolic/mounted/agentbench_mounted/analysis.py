@@ -41,7 +41,6 @@ class Channel:
         self._reported = 0.0
 
     def put(self, what: Json) -> None:
-        """Write a line."""
         line = json.dumps(what).encode() + b"\n"
         while line:
             line = line[os.write(self._out, line) :]
@@ -82,7 +81,13 @@ class Analysis:
                 submitted_code.find(module, name, self.path)
             return {}
         if self.tool == "branches":
-            self._mark_branches(tree)
+            searched = submitted_code.node_of(tree, self.name)
+            if searched is not None:
+                self.found["complexity"] = complexity(searched)
+                self.found["dead"] = sorted(dead_by_form(searched))
+                self.found["lines"] = sorted(lines_of(searched))
+                self.branches = mark_branches(tree, searched)
+                self.found["branches"] = list(map(_branch_facts, self.branches))
         module = submitted_code.load(tree, self.path, {MARK: self.taken.add})
         function = submitted_code.find(module, self.name, self.path)
         submitted_code.refuse_unsearchable(function.function, self.name)
@@ -91,7 +96,6 @@ class Analysis:
         caller = Caller(module, self.path, contract, kind, seconds=_CALL_SECONDS, taken=self.taken)
 
         def run_guarded(question: Json) -> Json:
-            """Run the function with the guard on."""
             self.guard.activate()
             return caller.run(question)
 
@@ -101,17 +105,16 @@ class Analysis:
         visitor.is_class_method = isinstance(function.attribute, classmethod)
         self._search(visitor, server, function, tree)
         if isinstance(visitor, path_search.BranchVisitor):
-            self._report_branches(visitor)
+            is_proven = self.found["exhausted"] and not visitor.unconfirmed
+            otherwise = False if is_proven else None
+            examples = [visitor.examples.get(number, "") for number in range(len(self.branches))]
+            self.found["branches"] = [
+                _branch_facts(branch, reachable=bool(example) or otherwise, example=example)
+                for branch, example in zip(self.branches, examples, strict=True)
+            ]
+            if is_proven and "lines" in self.found:
+                self.found["dead"] = sorted(set(self.found["lines"]) - visitor.lines)
         return self.found
-
-    def _mark_branches(self, tree: ast.Module) -> None:
-        function = submitted_code.node_of(tree, self.name)
-        if function is not None:
-            self.found["complexity"] = complexity(function)
-            self.found["dead"] = sorted(dead_by_form(function))
-            self.found["lines"] = sorted(lines_of(function))
-            self.branches = mark_branches(tree, function)
-            self.found["branches"] = list(map(_branch_facts, self.branches))
 
     def _exception(self, known: Json) -> type[BaseException]:
         name = self.question.get("exception")
@@ -145,6 +148,7 @@ class Analysis:
             return path_search.ExceptionVisitor(self.name, contract, server.ask, kind=kind)
         return path_search.ContractVisitor(self.name, contract, server.ask)
 
+    # Follow paths with the annotated types, or with types that sample calls let assume.
     def _search(
         self,
         visitor: path_search.ContractVisitor,
@@ -152,7 +156,6 @@ class Analysis:
         function: submitted_code.FoundFunction,
         tree: ast.Module,
     ) -> None:
-        """Follow paths with the annotated types, or with types that sample calls let assume."""
         contract = visitor.contract
         total, variants = path_search.Explored(), self._variants(contract.signature, server)
         share = (self.until - time.monotonic()) / max(1, len(variants))
@@ -167,7 +170,14 @@ class Analysis:
             self.alarm.set(self.until - time.monotonic())
             part = path_search.explore(visitor, function.function, bounds, self.channel.progress)
             self.alarm.off()  # the rest has limits of its own
-            total = _sum(total, part)
+            total = path_search.Explored(
+                paths=total.paths + part.paths,
+                verified=total.verified + part.verified,
+                given_up=total.given_up + part.given_up,
+                exhausted=part.exhausted,
+                over=total.over or part.over,
+                coverage=max(total.coverage, part.coverage),
+            )
             if assumptions:
                 self.found.setdefault("assumed", []).append(assumptions)
             self._try_plain(visitor, samples(signature, tree))
@@ -187,7 +197,6 @@ class Analysis:
             return [(signature, {})]
 
         def works(calls: list[str]) -> bool:
-            """Whether the function accepts the types of some calls."""
             return bool(calls and server.ask({"probe": calls}).get("fits"))
 
         variants = list(islice(assumed(signature, works), _VARIANTS))
@@ -198,8 +207,8 @@ class Analysis:
             )
         return variants
 
+    # Really call the function with plain inputs, if the search has found nothing.
     def _try_plain(self, visitor: path_search.ContractVisitor, arguments: list[str]) -> None:
-        """Really call the function with plain inputs, if the search has found nothing."""
         if isinstance(visitor, path_search.BranchVisitor):
             return
         endless, until = 0, max(self.until, time.monotonic() + _PLAIN_SECONDS)
@@ -209,32 +218,10 @@ class Analysis:
             endless += not visitor.try_plain(text)
             self.found["tried"] = self.found.get("tried", 0) + 1
 
-    def _report_branches(self, visitor: path_search.BranchVisitor) -> None:
-        is_proven = self.found["exhausted"] and not visitor.unconfirmed
-        otherwise = False if is_proven else None
-        examples = [visitor.examples.get(number, "") for number in range(len(self.branches))]
-        self.found["branches"] = [
-            _branch_facts(branch, reachable=bool(example) or otherwise, example=example)
-            for branch, example in zip(self.branches, examples, strict=True)
-        ]
-        if is_proven and "lines" in self.found:
-            self.found["dead"] = sorted(set(self.found["lines"]) - visitor.lines)
-
 
 def _branch_facts(branch: Branch, *, reachable: bool | None = None, example: str = "") -> Json:
     short_example = submitted_code.cut(example, _MOST_EXAMPLE)
     return {**asdict(branch), "reachable": reachable, "example": short_example}
-
-
-def _sum(one: path_search.Explored, other: path_search.Explored) -> path_search.Explored:
-    return path_search.Explored(
-        paths=one.paths + other.paths,
-        verified=one.verified + other.verified,
-        given_up=one.given_up + other.given_up,
-        exhausted=other.exhausted,
-        over=one.over or other.over,
-        coverage=max(one.coverage, other.coverage),
-    )
 
 
 def _counts(explored: path_search.Explored) -> Json:
@@ -246,18 +233,6 @@ def _counts(explored: path_search.Explored) -> Json:
         "over": explored.over,
         "coverage": round(explored.coverage, 4),
     }
-
-
-def _answer(analysis: Analysis) -> Json:
-    result = call_foreign(analysis.run, catch=BaseException)  # errors of the code or of CrossHair
-    analysis.alarm.off()
-    found = analysis.found if result.value is None else result.value
-    found = {**found, **_error_facts(result.error)}
-    blocked = analysis.guard.blocked
-    if blocked is not None:
-        message = f"Blocked operation: {blocked}"
-        found = {**found, "error_type": "ValidationError", "message": message}
-    return found
 
 
 def _error_facts(error: BaseException | None) -> Json:
@@ -282,7 +257,16 @@ def main() -> None:
     guard.install()
     try:
         analysis.alarm.set(float(question["seconds"]))
-        found = _answer(analysis)
+        result = call_foreign(
+            analysis.run, catch=BaseException
+        )  # errors of the code or of CrossHair
+        analysis.alarm.off()
+        found = analysis.found if result.value is None else result.value
+        found = {**found, **_error_facts(result.error)}
+        blocked = analysis.guard.blocked
+        if blocked is not None:
+            message = f"Blocked operation: {blocked}"
+            found = {**found, "error_type": "ValidationError", "message": message}
     except OutOfTimeError:  # just after the search had ended
         found = {**analysis.found, "over": True}
     with guard.suspended():

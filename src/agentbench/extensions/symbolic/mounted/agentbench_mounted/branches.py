@@ -43,19 +43,15 @@ class _Marker(ast.NodeTransformer):
         return marked
 
     def visit_If(self, node: ast.If) -> ast.AST:
-        """Mark both branches."""
         return self._fork(node, node.test, ("true", "false"))
 
     def visit_While(self, node: ast.While) -> ast.AST:
-        """Mark the loop entered, and ended by its condition."""
         return self._fork(node, node.test, ("true", "false"))
 
     def visit_For(self, node: ast.For) -> ast.AST:
-        """Mark the loop entered, and ended."""
         return self._fork(node, node.iter, ("entered", "ended"))
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        """Mark both values."""
         self.generic_visit(node)
         true = self._number(node.lineno, "conditional", node.test, "true")
         false = self._number(node.lineno, "conditional", node.test, "false")
@@ -64,11 +60,9 @@ class _Marker(ast.NodeTransformer):
         return node
 
     def visit_match_case(self, node: ast.match_case) -> ast.AST:
-        """Mark that it matched."""
         return self._enter(node, self._number(node.body[0].lineno, "case", node.pattern, "matched"))
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
-        """Mark that it caught."""
         return self._enter(node, self._number(node.lineno, "except", node.type, "caught"))
 
     def _enter(self, node: ast.match_case | ast.ExceptHandler, number: int) -> ast.AST:
@@ -87,7 +81,6 @@ class _Marker(ast.NodeTransformer):
         return node
 
     def _number(self, line: int, kind: str, test: ast.AST | None, taken: str) -> int:
-        """Add a branch; returns its number."""
         text = "" if test is None else ast.unparse(test)
         condition = text if len(text) <= _MAX_CONDITION else f"{text[:_MAX_CONDITION]}..."
         self.branches.append(Branch(line=line, kind=kind, condition=condition, taken=taken))

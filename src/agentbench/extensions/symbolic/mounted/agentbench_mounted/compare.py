@@ -58,7 +58,6 @@ class ComparedFunctions:
         self.right = WorkerProcess(right, hash_seed=hash_seed)
 
     def end(self) -> None:
-        """End both workers."""
         self.left.close()
         self.right.close()
 
@@ -71,7 +70,16 @@ class ComparedFunctions:
         if left["steps"][-1]["kind"] == outcomes.TIMEOUT:
             # Spend the time on inputs on which the reference is fast.
             self._seconds = max(self._seconds / 2, self._whole_seconds * _LEAST_SHARE)
-        self._count(left)
+        # Count the visible effects of the reference.
+        steps = [one for one in left["steps"] if one["kind"] != outcomes.TIMEOUT]
+        changed = [name for name, variable in left["after"].items() if variable["changed"]]
+        visible = [outcomes.shows_something(one) for one in steps if not one.get("preparing")]
+        self.visible += any(visible) or bool(changed)
+        self.hidden += any(outcomes.is_hidden(one["form"]) for one in steps if "form" in one)
+        printed = any(one.get("stdout") or one.get("stderr") for one in steps)
+        self.side_effects += printed or any("." in name for name in changed)
+        reached = (one["reached"] for one in steps if "reached" in one)
+        self.reached = self.reached or next(reached, "")
         right = self._run(self.right, program)
         found, informative_steps = self._step_difference(left, right)
         if found is None and informative_steps == len(left["steps"]):
@@ -80,7 +88,6 @@ class ComparedFunctions:
         return found
 
     def differs(self, program: list[str]) -> bool:
-        """Whether the functions differ on a program."""
         return self.run(program) is not None
 
     def works(self, program: list[str]) -> bool:
@@ -111,22 +118,10 @@ class ComparedFunctions:
         except WorkerDiedError as error:
             return {"steps": [], "after": {}, "lost": f"ends its process: {error}"}
 
-    def _count(self, left: messages.ProgramResult) -> None:
-        """Count the visible effects of the reference."""
-        steps = [one for one in left["steps"] if one["kind"] != outcomes.TIMEOUT]
-        changed = [name for name, variable in left["after"].items() if variable["changed"]]
-        visible = [outcomes.shows_something(one) for one in steps if not one.get("preparing")]
-        self.visible += any(visible) or bool(changed)
-        self.hidden += any(outcomes.is_hidden(one["form"]) for one in steps if "form" in one)
-        printed = any(one.get("stdout") or one.get("stderr") for one in steps)
-        self.side_effects += printed or any("." in name for name in changed)
-        reached = (one["reached"] for one in steps if "reached" in one)
-        self.reached = self.reached or next(reached, "")
-
+    # The first difference of two steps, and how many steps of the reference say something.
     def _step_difference(
         self, left: messages.ProgramResult, right: messages.ProgramResult
     ) -> tuple[Difference | None, int]:
-        """The first difference of two steps, and how many steps of the reference say something."""
         for at, step in enumerate(left["steps"]):
             if not outcomes.says_something(step, errors=self.errors, inferred=self.inferred):
                 return None, at
@@ -143,10 +138,10 @@ class ComparedFunctions:
             return False
         return outcomes.differ(step, other, errors=self.errors, inferred=self.inferred)
 
+    # The first argument or module variable that one leaves otherwise than the other.
     def _variable_difference(
         self, left: messages.ProgramResult, right: messages.ProgramResult
     ) -> Difference | None:
-        """The first argument or module variable that one leaves otherwise than the other."""
         last = len(left["steps"]) - 1
         left_kind, right_kind = left["steps"][last]["kind"], right["steps"][-1]["kind"]
         if left_kind == outcomes.RAISES or right_kind == outcomes.TIMEOUT:
@@ -220,7 +215,12 @@ def _compare(
     if found is None and symbolic:
         seconds = min(until - time.monotonic(), request.get("path_seconds", 15.0))
         findings = explore_in_process(pair, described, seconds)
-        facts = _path_facts(findings)
+        facts = {
+            "paths_explored": findings.get("paths", 0),
+            "exhausted": findings.get("exhausted", False),
+        }
+        if findings.get("why"):
+            facts["why"] = f"paths were not searched: {findings['why']}"
         found = _first_of_paths(findings, functions, known)
     if found is not None:
         # A shorter text is none of the choices of an enumeration.
@@ -229,10 +229,10 @@ def _compare(
     return {**facts, "exhausted": False, **_no_difference(functions, facts)}
 
 
+# Guess the types without annotation; returns whether any type is a guess.
 def _complete_types(
     described: messages.Description, functions: ComparedFunctions, known: KnownLiterals
 ) -> bool:
-    """Guess the types without annotation; returns whether any type is a guess."""
     from .input_search import guess_types
 
     method = described.get("method") or {"name": ""}
@@ -248,7 +248,6 @@ def _complete_types(
 def _first_of_tests(
     pair: messages.Pair, described: messages.Description, functions: ComparedFunctions
 ) -> list[str] | None:
-    """The first call of the project's tests on which the functions differ."""
     if described["kind"] != "function":
         return None
     for text in pair.get("observed", ())[:_OBSERVED]:
@@ -259,20 +258,10 @@ def _first_of_tests(
     return None
 
 
-def _path_facts(findings: messages.PathFindings) -> messages.Json:
-    facts: messages.Json = {
-        "paths_explored": findings.get("paths", 0),
-        "exhausted": findings.get("exhausted", False),
-    }
-    if findings.get("why"):
-        facts["why"] = f"paths were not searched: {findings['why']}"
-    return facts
-
-
+# The first program of the path search on which the functions really differ.
 def _first_of_paths(
     findings: messages.PathFindings, functions: ComparedFunctions, known: KnownLiterals
 ) -> list[str] | None:
-    """The first program of the path search on which the functions really differ."""
     ascii_only = functions.errors == outcomes.CONTRACT
     for program in findings.get("programs", []):
         if known.is_plausible(program, ascii_only=ascii_only) and functions.differs(program):
@@ -302,8 +291,8 @@ def _different(
     return {"ending": "different", "difference": difference}
 
 
+# The ending without a difference, if there was enough to see.
 def _no_difference(functions: ComparedFunctions, facts: messages.Json) -> messages.Json:
-    """The ending without a difference, if there was enough to see."""
     # The end of a path shows no output, no other changes and no hidden parts.
     unseen = functions.hidden or functions.side_effects
     exhausted = facts.get("exhausted", False) and not unseen
@@ -344,8 +333,8 @@ def for_a_reader(program: list[str], name: str) -> str:
     return line
 
 
+# The name for `THIS`: the function's, or that of a method's class.
 def _owner(name: str, program: list[str]) -> str:
-    """The name for `THIS`: the function's, or that of a method's class."""
     is_object = any(one.startswith("it = ") for one in program)
     owner, _, last = name.rpartition(".")
     is_method = owner and (is_object or any(f"{THIS}.{last}(" in one for one in program))

@@ -47,11 +47,7 @@ class Contract:
 
 
 def contract_of(found: FoundFunction) -> Contract | None:
-    """The contract of a function; None if its signature is unknown.
-
-    Raises:
-        ValueError: the contract is malformed.
-    """
+    """The contract of a function; None if its signature is unknown."""
     info = FunctionInfo(found.holder, found.name, found.attribute)  # type: ignore[arg-type] # it takes any attribute
     pair = info.get_callable()
     if pair is None:
@@ -96,7 +92,6 @@ def _conditions(info: FunctionInfo) -> condition_parser.Conditions | None:
 
 
 def _preconditions(function: Callable[..., object]) -> tuple[Precondition, ...]:
-    """The assertions with which a function begins."""
     lines, start = inspect.getsourcelines(inspect.unwrap(function))
     (found,) = ast.parse(textwrap.dedent("".join(lines))).body
     assert isinstance(found, (ast.FunctionDef, ast.AsyncFunctionDef))
@@ -122,8 +117,8 @@ def _words(conditions: condition_parser.Conditions) -> str:
     return f"its contract: {', '.join([*parts, ''])}and that it raises nothing undeclared"
 
 
+# The exceptions that a docstring in the style of Sphinx or Google names.
 def _declared(function: Callable[..., object]) -> tuple[type[BaseException], ...]:
-    """The exceptions that a docstring in the style of Sphinx or Google names."""
     text = inspect.getdoc(function) or ""
     names = [name for part in _GOOGLE.findall(text) for name in _ENTRY.findall(part)]
     known = {**vars(builtins), **getattr(function, "__globals__", {})}
@@ -177,8 +172,8 @@ def behave(
         return Behaviour("outside", failed.words, fault=fault)
 
 
+# The precondition that raised an error, in the function itself and not in one it calls.
 def _failed_precondition(contract: Contract, fault: AssertionError) -> Precondition | None:
-    """The precondition that raised an error, in the function itself and not in one it calls."""
     code = getattr(inspect.unwrap(contract.call), "__code__", None)
     entries = list(walk_tb(fault.__traceback__))
     lines = [line for frame, line in entries if frame.f_code is code]
@@ -189,7 +184,6 @@ def _failed_precondition(contract: Contract, fault: AssertionError) -> Precondit
 
 
 def _failed_condition(contract: Contract, names: Mapping[str, object]) -> Behaviour | None:
-    """The first precondition of the contract that fails or raises."""
     for condition in contract.before:
         result = call_foreign(
             lambda: condition.evaluate is None or bool(condition.evaluate(names)),  # noqa: B023 - called at once

@@ -117,8 +117,8 @@ def _hints(callable_: object) -> dict[str, object]:
     return _evaluated_hints(getattr(plain, "__init__") if isinstance(plain, type) else plain)  # noqa: B009 - mypy
 
 
+# The annotations of a function or class; none if a name exists for type checkers only.
 def _evaluated_hints(definition: object) -> dict[str, object]:
-    """The annotations of a function or class; none if a name exists for type checkers only."""
     return call_foreign(lambda: typing.get_type_hints(definition)).value or {}
 
 
@@ -127,7 +127,12 @@ def type_of(hint: object, depth: int = 0) -> TypeDescription:
     if hint is inspect.Parameter.empty or hint in (typing.Any, object):
         return {"t": "missing"}
     if isinstance(hint, (str, typing.ForwardRef)):
-        return _of_text(hint if isinstance(hint, str) else hint.__forward_arg__)
+        # The description of an annotation's text, which may name anything.
+        name = hint if isinstance(hint, str) else hint.__forward_arg__
+        result = call_foreign(lambda: eval(name, {**vars(typing), **vars(builtins)}))
+        if result.error is not None or isinstance(result.value, str):
+            return {"t": "unknown", "name": name}
+        return type_of(result.value)
     if hint in (None, type(None)):
         return {"t": "none"}
     if isinstance(hint, abc.Hashable) and hint in _SIMPLE:  # type: ignore[redundant-expr] # it can be a list
@@ -147,17 +152,8 @@ def type_of(hint: object, depth: int = 0) -> TypeDescription:
     return _container(origin or hint, arguments, depth)
 
 
-def _of_text(name: str) -> TypeDescription:
-    """The description of an annotation's text, which may name anything."""
-    result = call_foreign(lambda: eval(name, {**vars(typing), **vars(builtins)}))
-    if result.error is not None or isinstance(result.value, str):
-        return {"t": "unknown", "name": name}
-    return type_of(result.value)
-
-
 def _container(kind: object, arguments: tuple[object, ...], depth: int) -> TypeDescription:
     def of(at: int) -> TypeDescription:
-        """The description of a type argument."""
         return type_of(arguments[at], depth + 1) if at < len(arguments) else {"t": "missing"}
 
     for name, kinds in _CONTAINERS.items():
@@ -204,7 +200,6 @@ def _class(kind: object, depth: int) -> TypeDescription:
 
 
 def _makers(kind: type, depth: int) -> list[Method]:
-    """The public class methods that return an object of the class."""
     makers: list[Method] = []
     for name, found in inspect.getmembers(kind, inspect.ismethod):
         if not name.startswith("_") and found.__self__ is kind and _returns_own(kind, found):
@@ -218,7 +213,6 @@ def _returns_own(kind: type, method: object) -> bool:
 
 
 def _method(kind: type, name: str) -> Method | None:
-    """A method with its parameters; None for a property."""
     found = inspect.getattr_static(kind, name)
     if isinstance(found, (staticmethod, classmethod)):
         return {"name": name, "static": True, "params": params_of(getattr(kind, name))}
@@ -227,8 +221,8 @@ def _method(kind: type, name: str) -> Method | None:
     return {"name": name, "static": False, "params": params_of(found, bound=True)}
 
 
+# The public methods and properties, for programs of several steps.
 def _others(kind: type) -> list[Method]:
-    """The public methods and properties, for programs of several steps."""
     found: list[Method] = []
     for name in dir(kind):
         if name.startswith("_") or len(found) >= _METHODS:
@@ -241,8 +235,8 @@ def _others(kind: type) -> list[Method]:
     return found
 
 
+# The source of something, and of the variables of its module that it names.
 def _sources(definition: object) -> list[str]:
-    """The source of something, and of the variables of its module that it names."""
     own = _source(definition)
     names = {node.id for node in ast.walk(_parsed(own)) if isinstance(node, ast.Name)}
     try:
@@ -259,7 +253,6 @@ def _targets(node: ast.Assign | ast.AnnAssign) -> list[str]:
 
 
 def _parsed(source: str) -> ast.Module:
-    """The tree of source code; an empty one if it cannot be parsed."""
     try:
         return ast.parse(textwrap.dedent(source))
     except (SyntaxError, ValueError):

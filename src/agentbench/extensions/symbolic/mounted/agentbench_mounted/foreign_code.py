@@ -71,12 +71,10 @@ class Alarm:
         signal.setitimer(signal.ITIMER_REAL, max(0.01, seconds), self._repeat)
 
     def off(self) -> None:
-        """Do not ring any more."""
         signal.setitimer(signal.ITIMER_REAL, 0)
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Ring if the block takes longer."""
         self.set(seconds)
         try:
             yield

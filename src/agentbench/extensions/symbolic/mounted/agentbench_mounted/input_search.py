@@ -48,7 +48,6 @@ def search(
     limit = until
 
     def check(program: Program) -> None:
-        """Raise an error if the callables differ on a program."""
         nonlocal limit
         if time.monotonic() > limit or not differs(program):
             return
@@ -69,10 +68,10 @@ def search(
     return by_size[0] if found else None
 
 
+# Run a check on examples of a strategy; on smaller ones if it raises.
 def _run_examples(
     strategy: SearchStrategy[Program], check: Callable[[Program], None], *, most: int, first: int
 ) -> None:
-    """Run a check on examples of a strategy; on smaller ones if it raises."""
     options = settings(
         max_examples=most,
         database=None,
@@ -86,7 +85,6 @@ def _run_examples(
     @options
     @given(strategy)
     def attempt(program: Program) -> None:
-        """Check one example."""
         check(program)
 
     attempt()
@@ -168,8 +166,8 @@ def guess_types(
         parameter["type"] = {"t": "union", "of": alternatives}
 
 
+# The share of inputs on which the reference does not fail because of their types.
 def _share_that_works(described: messages.Description, known: KnownLiterals, works: Check) -> float:
-    """The share of inputs on which the reference does not fail because of their types."""
     worked: list[bool] = []
     try:
         strategy = programs(described, known)

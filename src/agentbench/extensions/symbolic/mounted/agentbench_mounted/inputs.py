@@ -26,13 +26,13 @@ _MOST_ARGUMENTS = 6  # of a parameter that takes any number
 _SPECIAL = ("float('nan')", "float('inf')", "-float('inf')")
 _SMALL_INTS = st.integers(-8, 16)
 _DATES = st.tuples(st.integers(1999, 2030), st.integers(1, 12), st.integers(1, 28))
+# The modules that the texts of plain types need.
 _MODULES = {
     "decimal": "decimal",
     "fraction": "fractions",
     "path": "pathlib",
     **dict.fromkeys(("datetime", "date", "time", "timedelta", "tzinfo"), "datetime"),
 }
-"""The modules that the texts of plain types need."""
 
 
 class NoInputsError(Exception):
@@ -108,7 +108,6 @@ class _Inputs:
         return self._arguments(params).map(lambda texts: f"{function}({', '.join(texts)})")
 
     def _arguments(self, params: list[messages.Parameter]) -> Strategy[list[str]]:
-        """The texts of a call's arguments."""
         used_names = {one["name"] for one in params}
         return st.tuples(*[self._argument(one, used_names) for one in params]).map(_in_order)
 
@@ -121,7 +120,10 @@ class _Inputs:
                 return st.just([])
             raise
         if how == "any_name":
-            return self._any_names(value, used_names)
+            names = dict.fromkeys((*self._known.texts, *_NAMES))
+            free = [name for name in names if _is_name(name) and name not in used_names]
+            pairs = st.dictionaries(st.sampled_from(free), value, max_size=_MOST_ITEMS)
+            return pairs.map(lambda found: [f"{name}={text}" for name, text in found.items()])
         if optional:
             return st.one_of(st.just([]), value.map(lambda text: [f"{name}={text}"]))
         if how == "many":
@@ -129,16 +131,9 @@ class _Inputs:
         prefix = f"{name}=" if how == "name" else ""
         return value.map(lambda text: [prefix + text])
 
-    def _any_names(self, value: Strategy[str], used_names: set[str]) -> Strategy[list[str]]:
-        names = dict.fromkeys((*self._known.texts, *_NAMES))
-        free = [name for name in names if _is_name(name) and name not in used_names]
-        pairs = st.dictionaries(st.sampled_from(free), value, max_size=_MOST_ITEMS)
-        return pairs.map(lambda found: [f"{name}={text}" for name, text in found.items()])
-
     def _object(
         self, name: str, init: list[messages.Parameter], makers: list[messages.Method]
     ) -> Strategy[str]:
-        """The text that makes an object of a class."""
         strategies: list[Strategy[str]] = []
         first_error: NoInputsError | None = None
         functions = [(name, init), *((f"{name}.{one['name']}", one["params"]) for one in makers)]
@@ -192,13 +187,7 @@ class _Inputs:
         joined = st.lists(st.one_of(word, short), min_size=2, max_size=4).map("".join)
         # The texts of a program that compares them often differ in one letter.
         near = _edited(st.shared(word, key="word"), letters)
-        choices = [short, few, word, near, near, joined, *self._matching()]
-        if self._known.anything:
-            choices += [st.sampled_from(_ODD), st.text(max_size=4)]
-        return st.one_of(choices).map(repr)
-
-    def _matching(self) -> list[Strategy[str]]:
-        """Texts that the code's own regular expressions match or nearly match."""
+        # Texts that the code's own regular expressions match or nearly match.
         ascii_only = st.characters(max_codepoint=126, min_codepoint=9)
         found = []
         for pattern in self._known.patterns:
@@ -206,7 +195,10 @@ class _Inputs:
             # A pattern may need letters that the alphabet lacks, or be unsupported.
             if call_foreign(strategy.validate).error is None:
                 found.append(strategy.filter(lambda text: len(text) <= LONGEST_TEXT))
-        return found
+        choices = [short, few, word, near, near, joined, *found]
+        if self._known.anything:
+            choices += [st.sampled_from(_ODD), st.text(max_size=4)]
+        return st.one_of(choices).map(repr)
 
     def _choice(self, description: messages.TypeDescription) -> Strategy[str]:
         if description.get("module"):
@@ -257,6 +249,7 @@ def _dict_text(pairs: list[tuple[str, str]]) -> str:
     return f"{{{', '.join(f'{key}: {value}' for key, value in pairs)}}}"
 
 
+# The texts of containers from those of their items.
 _CONTAINERS: Mapping[str, Callable[[list[str]], str]] = {
     "list": lambda texts: f"[{', '.join(texts)}]",
     "iterator": lambda texts: f"iter([{', '.join(texts)}])",
@@ -264,8 +257,8 @@ _CONTAINERS: Mapping[str, Callable[[list[str]], str]] = {
     "frozenset": lambda texts: f"frozenset([{', '.join(texts)}])",
     "tuple": _tuple_text,
 }
-"""The texts of containers from those of their items."""
 
+# The texts of types without parts.
 _PLAIN: Mapping[str, Strategy[str]] = {
     "none": st.just("None"),
     "bool": st.booleans().map(repr),
@@ -294,7 +287,6 @@ _PLAIN: Mapping[str, Strategy[str]] = {
         st.lists(st.sampled_from(("a", "b.py", "..", "x y", ".c")), max_size=3).map("/".join),
     ).map(lambda parts: f"pathlib.PurePosixPath({''.join(parts)!r})"),
 }
-"""The texts of types without parts."""
 
 
 def _numbers(parts: tuple[int, ...]) -> str:
@@ -310,11 +302,9 @@ def _sampled(values: tuple[T, ...]) -> list[Strategy[T]]:
     return [st.sampled_from(values)] if values else []
 
 
+# A known word with one letter left out, added or replaced.
 def _edited(word: Strategy[str], letters: list[str]) -> Strategy[str]:
-    """A known word with one letter left out, added or replaced."""
-
     def edit(parts: tuple[str, int, str, int]) -> str:
-        """Apply one edit to a word."""
         text, at, letter, how = parts
         at %= len(text) + 1
         rest = text[at:] if how == 0 else text[at + 1 :]
@@ -324,8 +314,8 @@ def _edited(word: Strategy[str], letters: list[str]) -> Strategy[str]:
     return st.tuples(word, st.integers(0, 79), letter, st.integers(0, 2)).map(edit)
 
 
+# Positional arguments first: those after an omitted optional one have names.
 def _in_order(arguments: tuple[list[str], ...]) -> list[str]:
-    """Positional arguments first: those after an omitted optional one have names."""
     return sorted((text for texts in arguments for text in texts), key=_is_named)
 
 
@@ -338,8 +328,8 @@ def _is_named(text: str) -> bool:
     return bool(equals) and name.isidentifier() and not rest.startswith("=")
 
 
+# The call, with a name for each argument that it could change.
 def _named_call(name: str, texts: list[str]) -> list[str]:
-    """The call, with a name for each argument that it could change."""
     program, arguments = [], []
     for at, text in enumerate(texts):
         if text[:1] in "[{" and not _is_named(text):

@@ -26,7 +26,6 @@ class KnownLiterals:
 
     @classmethod
     def of(cls, literals: list[str], sources: list[str], *, anything: bool) -> KnownLiterals:
-        """Sort literals by their types."""
         values = [value for text in literals for value in _value(text)]
         ints = [one for one in values if type(one) is int]
         texts = [one for one in values if type(one) is str and len(one) <= LONGEST_TEXT]
@@ -65,7 +64,6 @@ def _handles_nan(source: str) -> bool:
 
 
 def _pattern(text: str) -> tuple[re.Pattern[str], ...]:
-    """A literal as a regular expression, if it looks like one."""
     if not _PATTERN_SIGNS.search(text):
         return ()
     try:
@@ -81,8 +79,8 @@ def _value(text: str) -> tuple[object, ...]:
         return ()
 
 
+# The literals of a statement; `float('nan')` counts as the number that it is.
 def _values_in(statement: str) -> Iterator[object]:
-    """The literals of a statement; `float('nan')` counts as the number that it is."""
     for node in ast.walk(ast.parse(statement)):
         if isinstance(node, ast.Constant):
             yield node.value

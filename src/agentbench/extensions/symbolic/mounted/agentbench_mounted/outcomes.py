@@ -45,7 +45,6 @@ class _FormBuilder:
         self._within: set[int] = set()
 
     def form(self, value: object, depth: int) -> Form:
-        """The form of a value at a depth."""
         self._nodes += 1
         if depth > _DEEPEST or self._nodes > _NODES or id(value) in self._within:
             return ["cut"]
@@ -75,9 +74,6 @@ class _FormBuilder:
             return ["items", name, self._items(value, depth)]
         if isinstance(value, Iterator):
             return ["items", "iterator", self._items(value, depth)]
-        return self._object(value, depth)
-
-    def _object(self, value: object, depth: int) -> Form:
         if dataclasses.is_dataclass(value):
             compared = [field for field in dataclasses.fields(value) if field.compare]
             attributes = {field.name: getattr(value, field.name, None) for field in compared}
@@ -120,7 +116,6 @@ _PLAIN_FORMS: tuple[tuple[type | tuple[type, ...], Callable[[Any], Form]], ...] 
 
 
 def _plain_form(value: object) -> Form | None:
-    """The form of a value without parts; None if it has parts."""
     for kinds, form_of_kind in _PLAIN_FORMS:
         if isinstance(value, kinds):
             return form_of_kind(value)
@@ -181,11 +176,7 @@ def _are_same_parts(kind: str, left: Any, right: Any) -> bool:
         return all(map(is_same, left, right))
     if kind == "set":
         left, right = ([[part] for part in side] for side in (left, right))
-    return _is_permutation(left, right)
-
-
-def _is_permutation(left: list[list[Form]], right: list[list[Form]]) -> bool:
-    """Whether each entry on the left has one of its own on the right with the same parts."""
+    # Whether each entry on the left has one of its own on the right with the same parts.
     rest = list(right)
     for entry in left:
         matches = (at for at, other in enumerate(rest) if all(map(is_same, entry, other)))

@@ -95,7 +95,15 @@ def _explore(request: messages.Json) -> messages.PathFindings:
         parameters = [_symbolic_parameter(one) for one in params]
     except _NotSymbolicError as error:
         return {"why": str(error)}
-    functions = _load(request["pair"])
+    pair = request["pair"]
+    left, right = pair["left"], pair["right"]
+    sys.path[:0] = left["paths"]
+    module = importlib.import_module(str(left["module"]))
+    if left["paths"] == right["paths"]:
+        other = importlib.import_module(str(right["module"]))
+    else:
+        other = _load_next_to(module, right)
+    functions = _attribute(module, left), _attribute(other, right)
     if any(map(_is_lazy, functions)):
         return {"why": "its result is awaited, or made item by item"}
     options = DEFAULT_OPTIONS.overlay(
@@ -134,19 +142,8 @@ def _annotation_of(description: messages.TypeDescription) -> object:
     raise _NotSymbolicError(f"no symbolic values of type {description.get('name', kind)}")
 
 
-def _load(pair: messages.Pair) -> tuple[Function, Function]:
-    left, right = pair["left"], pair["right"]
-    sys.path[:0] = left["paths"]
-    module = importlib.import_module(str(left["module"]))
-    if left["paths"] == right["paths"]:
-        other = importlib.import_module(str(right["module"]))
-    else:
-        other = _load_next_to(module, right)
-    return _attribute(module, left), _attribute(other, right)
-
-
+# The other tree's module, under a name of its own in the reference's package.
 def _load_next_to(module: types.ModuleType, right: messages.Location) -> types.ModuleType:
-    """The other tree's module, under a name of its own in the reference's package."""
     relative = Path(*str(right["module"]).split("."))
     tails = f"{relative}.py", relative / "__init__.py"
     files = [Path(path) / tail for path in right["paths"] for tail in tails]
@@ -187,7 +184,6 @@ def _search(
     same_paths = 0
 
     def run_both(arguments: inspect.BoundArguments) -> object:
-        """Call both functions with the same arguments."""
         with NoTracing():
             second = deepcopyext(arguments, CopyMode.REGULAR, {})
         return describe_behavior(left, arguments), describe_behavior(right, second), second
@@ -200,7 +196,6 @@ def _search(
         _error: BaseException | None,
         _stack: object,
     ) -> bool:
-        """Compare the behaviour of both functions at the end of a path."""
         nonlocal same_paths
         if ran is None:
             return False
@@ -216,7 +211,16 @@ def _search(
                 same_paths += 1
                 return False
             texts = {name: repr(deep_realize(value)) for name, value in before.arguments.items()}
-            found.append(_program(signature, texts))
+            program, arguments = [], []
+            for at, (name, text) in enumerate(texts.items()):
+                ast.parse(text, mode="eval")
+                value = text
+                if text[:1] in "[{":
+                    program.append(f"arg{at} = {text}")
+                    value = f"arg{at}"
+                named = signature.parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
+                arguments.append(f"{name}={value}" if named else value)
+            found.append([*program, f"{THIS}({', '.join(arguments)})"])
         return len(found) >= _MOST_PROGRAMS
 
     alarm = Alarm(repeat=AGAIN)
@@ -229,16 +233,3 @@ def _search(
     paths = options.stats["num_paths"]
     exhausted = not alarm.rang and options.stats["exhaustion"] > 0 and same_paths == paths
     return {"programs": found, "paths": paths, "exhausted": exhausted}
-
-
-def _program(signature: inspect.Signature, texts: dict[str, str]) -> list[str]:
-    program, arguments = [], []
-    for at, (name, text) in enumerate(texts.items()):
-        ast.parse(text, mode="eval")
-        value = text
-        if text[:1] in "[{":
-            program.append(f"arg{at} = {text}")
-            value = f"arg{at}"
-        named = signature.parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
-        arguments.append(f"{name}={value}" if named else value)
-    return [*program, f"{THIS}({', '.join(arguments)})"]

@@ -107,7 +107,6 @@ class _Walk:
     covered: set[int] = field(default_factory=set)
 
     def step(self, space: statespace.StateSpace) -> PathOutcome:
-        """Follow one path."""
         self.explored.paths += 1
         self.report(self.explored)
         try:
@@ -142,7 +141,15 @@ class _Walk:
         if behaviour.ending == "outside":  # the contract excludes this input
             return statespace.CallAnalysis()
         if self.visitor.wants(behaviour):
-            self.explored.stopped = self.visitor.take(_realize(space, original))
+            # An input for the path that was just followed.
+            with ResumedTracing():
+                space.detach_path()
+                reprer = statespace.context_statespace().extra(LazyCreationRepr)
+                text = reprer.eval_friendly_format(original, format_boundargs)
+                named = {(each.modulename, each.qualname) for each in reprer.repr_references}
+            self.explored.stopped = self.visitor.take(
+                PathInput(arguments=text, references=tuple(sorted(named)))
+            )
         elif isinstance(fault, _SEARCH_LIMITS):
             self.explored.given_up[type(fault).__name__] += 1
             return statespace.CallAnalysis(statespace.VerificationStatus.UNKNOWN)
@@ -166,16 +173,6 @@ class _Walk:
         self.explored.coverage = len(self.covered) / max(1, len(body or lines))
 
 
-def _realize(space: statespace.StateSpace, original: BoundArguments) -> PathInput:
-    """An input for the path that was just followed."""
-    with ResumedTracing():
-        space.detach_path()
-        reprer = statespace.context_statespace().extra(LazyCreationRepr)
-        text = reprer.eval_friendly_format(original, format_boundargs)
-        named = {(each.modulename, each.qualname) for each in reprer.repr_references}
-    return PathInput(arguments=text, references=tuple(sorted(named)))
-
-
 @dataclass
 class ContractVisitor:
     """Looks for a broken contract: calls the function on each path, and for real if it breaks."""
@@ -191,7 +188,6 @@ class ContractVisitor:
     _until: float = float("inf")
 
     def run(self, bound_arguments: BoundArguments, old: Mapping[str, object]) -> Behaviour:
-        """Call it."""
         result = call_foreign(
             lambda: behave(self.contract, bound_arguments, old),
             catch=BaseException,
@@ -201,7 +197,6 @@ class ContractVisitor:
         return result.value or Behaviour("raised", fault=result.error)
 
     def wants(self, behaviour: Behaviour) -> bool:
-        """Whether the behaviour breaks the contract."""
         return behaviour.ending in _FAILING
 
     def take(self, path: PathInput) -> bool:
@@ -228,8 +223,8 @@ class ContractVisitor:
         facts = {name: real.get(name) for name in _REPORTED_KEYS}
         self.findings.append({"call": self._call_text(path), **facts})
 
+    # The call as a user would write it; the name of a class method includes its class.
     def _call_text(self, path: PathInput) -> str:
-        """The call as a user would write it; the name of a class method includes its class."""
         arguments = path.arguments.partition(", ")[2] if self.is_class_method else path.arguments
         return cut(f"{self.name}({arguments})", _MOST_CALL)
 
@@ -248,7 +243,6 @@ class ExceptionVisitor(ContractVisitor):
     kind: type[BaseException] = BaseException
 
     def wants(self, behaviour: Behaviour) -> bool:
-        """Whether the exception was raised."""
         return isinstance(behaviour.fault, self.kind)
 
     def _is_confirmed(self, real: Json) -> bool:
@@ -268,13 +262,12 @@ class BranchVisitor(ContractVisitor):
         self.taken.clear()
         return super().run(bound_arguments, old)
 
+    # Each path may show a line that no other shows.
     def wants(self, behaviour: Behaviour) -> bool:
-        """Each path may show a line that no other shows."""
         del behaviour
         return True
 
     def take(self, path: PathInput) -> bool:
-        """Keep the branches and lines of a real call."""
         self.hits += 1
         real = self._call(path)
         taken = set(real.get("went", ()))

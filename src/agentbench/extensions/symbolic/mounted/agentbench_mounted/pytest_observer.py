@@ -82,7 +82,6 @@ class ErrorRecorder:
 
     @property
     def type(self) -> type[BaseException]:
-        """The error's class."""
         return type(self.value) if self.value is not None else BaseException
 
     @property
@@ -134,7 +133,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
     outcome.force_result(None)
 
 
+# Take the error of a unittest test, which pytest keeps for its report.
 def _error_of_unittest(item: Any) -> BaseException | None:
-    """Take the error of a unittest test, which pytest keeps for its report."""
     errors, item._excinfo = getattr(item, "_excinfo", None), None
     return errors[0].value if errors else None

@@ -66,7 +66,16 @@ class Caller:
         with _record_lines(self.path) as lines:
             behaviour = self._behaviour(bound_arguments, seconds)
         observed = {"inputs": inputs, "lines": sorted(lines), "went": sorted(self.taken)}
-        return {**self._answer(behaviour), **observed}
+        fault = behaviour.fault
+        answer: Json = {"ending": behaviour.ending, "what": cut(behaviour.what)}
+        if fault is not None:
+            answer["type"] = cut(type(fault).__qualname__)
+            answer["matches"] = isinstance(fault, self.kind)
+            answer["line"] = line_of(fault, self.path)
+            answer["said"] = f"raises {error_line(fault)}"
+        elif behaviour.ending in ("returned", "broken", "changed"):
+            answer["said"] = f"returns {_repr_text(behaviour.value)}"
+        return {**answer, **observed}
 
     def _fits(self, text: str) -> bool:
         bound_arguments = call_foreign(lambda: self._bind(text, [])).value
@@ -74,8 +83,8 @@ class Caller:
             return False
         return not isinstance(self._behaviour(bound_arguments, self.seconds).fault, _WRONG_TYPE)
 
+    # The arguments of a call, whose text a search has made.
     def _bind(self, text: str, references: list[list[str]]) -> inspect.BoundArguments:
-        """The arguments of a call, whose text a search has made."""
         names = {**vars(self.module), "__given__": lambda *args, **named: (args, named)}
         for module, name in references:
             top = name.partition(".")[0]
@@ -86,7 +95,6 @@ class Caller:
 
     def _behaviour(self, bound_arguments: inspect.BoundArguments, seconds: float) -> Behaviour:
         def call() -> Behaviour:
-            """Call the function under the alarm."""
             old = copy.deepcopy(bound_arguments.arguments)
             with Alarm(repeat=AGAIN).within(seconds):
                 return behave(self.contract, bound_arguments, old)
@@ -98,31 +106,18 @@ class Caller:
             return Behaviour("blocked", str(result.error))
         return result.value or Behaviour("raised", fault=result.error)
 
-    def _answer(self, behaviour: Behaviour) -> Json:
-        fault = behaviour.fault
-        answer: Json = {"ending": behaviour.ending, "what": cut(behaviour.what)}
-        if fault is not None:
-            answer["type"] = cut(type(fault).__qualname__)
-            answer["matches"] = isinstance(fault, self.kind)
-            answer["line"] = line_of(fault, self.path)
-            answer["said"] = f"raises {error_line(fault)}"
-        elif behaviour.ending in ("returned", "broken", "changed"):
-            answer["said"] = f"returns {_repr_text(behaviour.value)}"
-        return answer
-
 
 def _repr_text(value: object) -> str:
     result = call_foreign(lambda: cut(_ADDRESS.sub("", repr(value))), catch=BaseException)
     return f"<no repr: {type(result.error).__name__}>" if result.value is None else result.value
 
 
+# Collect the lines of the code that run in the block.
 @contextmanager
 def _record_lines(path: Path) -> Iterator[set[int]]:
-    """Collect the lines of the code that run in the block."""
     name, lines = str(path), set[int]()
 
     def trace(frame: FrameType, event: str, _argument: object) -> TraceFunction | None:
-        """Record the lines of the file."""
         if frame.f_code.co_filename != name:
             return None
         if event == "line":
@@ -189,7 +184,6 @@ def _serve(run: Callable[[Json], Json], questions: int, answer: int, seconds: fl
 
 
 def _read_line(descriptor: int, seconds: float) -> Json | None:
-    """A JSON object, if a whole line comes in time."""
     deadline = time.monotonic() + seconds
     buffer = b""
     while not buffer.endswith(b"\n"):

@@ -76,7 +76,14 @@ def assumed(
         works: Whether calls with these arguments, as text, end without an error of a wrong type.
     """
     names = open_parameters(signature)
-    for kinds in itertools.islice(_combinations(signature, names), _MOST_COMBINATIONS):
+    defaults = [type(signature.parameters[name].default) for name in names]
+    fixed = [kind if kind in _KNOWN[:-1] else None for kind in defaults]
+    uniform = [tuple(one or kind for one in fixed) for kind in _SAMPLES]
+    mixed = itertools.product(*[(one,) if one else tuple(_SAMPLES) for one in fixed])
+    for kinds in itertools.islice(
+        list(dict.fromkeys((*uniform, *itertools.islice(mixed, _MOST_COMBINATIONS)))),
+        _MOST_COMBINATIONS,
+    ):
         kind_by_name = dict(zip(names, kinds, strict=True))
         parameters = [
             each.replace(annotation=kind_by_name.get(name, each.annotation))
@@ -84,20 +91,21 @@ def assumed(
         ]
         typed = signature.replace(parameters=parameters)
         if works(_calls(typed, names)):
-            yield typed, {name: _name(kind) for name, kind in kind_by_name.items()}
+            yield (
+                typed,
+                {
+                    name: (
+                        kind.__name__
+                        if isinstance(kind, type) and not typing.get_args(kind)
+                        else str(kind)
+                    )
+                    for name, kind in kind_by_name.items()
+                },
+            )
 
 
-def _combinations(signature: inspect.Signature, names: list[str]) -> list[tuple[object, ...]]:
-    """Types for each parameter, the uniform ones first; the type of a default is fixed."""
-    defaults = [type(signature.parameters[name].default) for name in names]
-    fixed = [kind if kind in _KNOWN[:-1] else None for kind in defaults]
-    uniform = [tuple(one or kind for one in fixed) for kind in _SAMPLES]
-    mixed = itertools.product(*[(one,) if one else tuple(_SAMPLES) for one in fixed])
-    return list(dict.fromkeys((*uniform, *itertools.islice(mixed, _MOST_COMBINATIONS))))
-
-
+# Calls with samples; none if a parameter has an annotated type without samples.
 def _calls(signature: inspect.Signature, guessed: list[str]) -> list[str]:
-    """Calls with samples; none if a parameter has an annotated type without samples."""
     parameters = signature.parameters.items()
     if any(each.annotation not in _SAMPLES for name, each in parameters if name not in guessed):
         return []
@@ -112,13 +120,18 @@ def _calls(signature: inspect.Signature, guessed: list[str]) -> list[str]:
     return calls
 
 
-def _name(kind: object) -> str:
-    return kind.__name__ if isinstance(kind, type) and not typing.get_args(kind) else str(kind)
-
-
 def samples(signature: inspect.Signature, tree: ast.AST) -> list[str]:
     """The arguments of calls, as text; none if a type has no plain values."""
-    named = _literals(tree)
+    # The constants in the code by their types, and the numbers next to them.
+    found: Literals = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and type(node.value) in _OFTEN and node.value is not None:
+            values = found.setdefault(type(node.value), [])
+            values.append(node.value)
+            if type(node.value) is int:
+                values += [node.value + 1, node.value - 1]
+    most = _MOST_VALUES // 2
+    named = {kind: list(dict.fromkeys(values))[:most] for kind, values in found.items()}
     columns: list[list[str]] = []
     for name, each in signature.parameters.items():
         if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
@@ -132,8 +145,8 @@ def samples(signature: inspect.Signature, tree: ast.AST) -> list[str]:
     return [", ".join(filter(None, row)) for row in itertools.islice(_rows(columns), _MOST_CALLS)]
 
 
+# None, one and several arguments: by position, or with names that the code has.
 def _any_number(parameter: inspect.Parameter, named: Literals, used_names: set[str]) -> list[str]:
-    """None, one and several arguments: by position, or with names that the code has."""
     values = list(itertools.islice(_values(parameter.annotation, named), _MOST_VALUES)) or ["0"]
     if parameter.kind is parameter.VAR_POSITIONAL:
         return ["", *values, *(", ".join(values[:number]) for number in range(2, len(values)))]
@@ -144,8 +157,8 @@ def _any_number(parameter: inspect.Parameter, named: Literals, used_names: set[s
     return ["", *each, ", ".join(f"{name}={values[0]}" for name in names)]
 
 
+# Each value once together with the others, then combinations.
 def _rows(columns: list[list[str]]) -> Iterator[tuple[str, ...]]:
-    """Each value once together with the others, then combinations."""
     longest = max(map(len, columns), default=1)
     cycled = [list(itertools.islice(itertools.cycle(each), longest)) for each in columns]
     yield from zip(*cycled, strict=True) if columns else [()]
@@ -167,16 +180,3 @@ def _values(annotation: object, named: Literals) -> Iterator[str]:
         yield "[]"
         yield from (f"[{one}]" for one in inner)
         yield from (f"[{one}, {other}]" for one, other in itertools.pairwise(inner))
-
-
-def _literals(tree: ast.AST) -> Literals:
-    """The constants in the code by their types, and the numbers next to them."""
-    found: Literals = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and type(node.value) in _OFTEN and node.value is not None:
-            values = found.setdefault(type(node.value), [])
-            values.append(node.value)
-            if type(node.value) is int:
-                values += [node.value + 1, node.value - 1]
-    most = _MOST_VALUES // 2
-    return {kind: list(dict.fromkeys(values))[:most] for kind, values in found.items()}

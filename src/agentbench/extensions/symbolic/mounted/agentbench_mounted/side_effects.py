@@ -60,12 +60,11 @@ class ProcessGuard:
         self._active = False
 
     def install(self) -> None:
-        """Refuse from now on."""
         sys.addaudithook(self._check)
         self._active = True
 
+    # Refuse again, in a fork of a process whose guard was suspended.
     def activate(self) -> None:
-        """Refuse again, in a fork of a process whose guard was suspended."""
         self._active = True
 
     @contextlib.contextmanager

@@ -106,7 +106,6 @@ class FoundFunction:
 
     @property
     def plain(self) -> Function:
-        """The function with its decorators."""
         function: Function = _without_binding(self.attribute)
         return function
 
@@ -138,11 +137,7 @@ def _without_binding(attribute: Any) -> Any:
 
 
 def refuse_unsearchable(function: Function, name: str) -> None:
-    """Refuse a coroutine or a generator, which no search can follow.
-
-    Raises:
-        RefusalError: it is a coroutine or a generator.
-    """
+    """Refuse a coroutine or a generator, which no search can follow."""
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         raise RefusalError(f"'{name}' is async; give a function that is not")
     if inspect.isgeneratorfunction(function):

@@ -81,7 +81,6 @@ class LoadedTree:
         effects: messages.Step = {"kind": RETURNS}
 
         def execute() -> messages.Step:
-            """Execute the statement under the alarm, and record its effects."""
             with self._effects.recording(effects), self._alarm.within(seconds):
                 return _execute(statement, names)
 
@@ -132,7 +131,6 @@ def main() -> None:
     tree: LoadedTree | None = None
 
     def answer_to(request: messages.Json) -> messages.Json:
-        """The answer to one request."""
         nonlocal tree
         if tree is None:
             tree = LoadedTree(request["paths"], request["module"], request["name"])

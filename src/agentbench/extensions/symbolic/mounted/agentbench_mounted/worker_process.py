@@ -50,7 +50,6 @@ class WorkerProcess:
             kill_group(process)
 
     def describe(self) -> messages.Description:
-        """The worker's description of its callable."""
         return cast("messages.Description", self._ask({"do": "describe"}, _LOADING))
 
     def run(self, program: list[str], seconds: float) -> messages.ProgramResult:

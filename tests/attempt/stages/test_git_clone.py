@@ -1,0 +1,40 @@
+from pathlib import Path
+
+import pytest
+
+from agentbench.errors import GitCloneError
+from agentbench.tasks.task import RepoSource
+from tests.fakes.staging import go, small_task, staged
+
+
+def test_workspace_has_one_commit(provider, desk, tmp_path):
+    with staged(small_task(tmp_path / "small"), provider, desk) as context:
+        evidence = go(context, "git_clone")
+        assert evidence.command is not None
+        assert evidence.command.ok
+        git = Path(context.sandbox.workspace) / ".git"
+        assert context.clone.mirror is not None
+        assert context.clone.mirror.commit in sh(context, f"cat {git}/FETCH_HEAD")
+        assert sh(context, "git rev-list --count FETCH_HEAD").strip() == "1"
+
+
+def test_missing_origin_is_named_without_password(provider, desk, tmp_path):
+    task = small_task(tmp_path / "small")
+    gone = RepoSource(url=f"file://me:secret@localhost{tmp_path}/gone.git", commit="0" * 40)
+    with staged(task.model_copy(update={"source": gone}), provider, desk) as context:
+        with pytest.raises(GitCloneError) as caught:
+            go(context, "git_clone")
+        assert "secret" not in str(caught.value)
+
+
+def test_output_of_git_is_logged(provider, desk, tmp_path):
+    with staged(small_task(tmp_path / "small"), provider, desk) as context:
+        evidence = go(context, "git_clone")
+        assert evidence.command is not None
+        assert desk.printed == (evidence.command.stdout + evidence.command.stderr).encode()
+
+
+def sh(context, script: str) -> str:
+    from tests.sandbox.conformance_base import sh as run
+
+    return run(context.sandbox, script).stdout

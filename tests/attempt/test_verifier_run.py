@@ -1,0 +1,251 @@
+"""A task's own script as its judge, from the import of a Harbor folder to a record."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from agentbench.agents.interface import AgentOutcome
+from agentbench.agents.reference import NoopAgent, OracleAgent
+from agentbench.attempt.attempt import run_attempt
+from agentbench.attempt.preparation_cache import PreparationCache
+from agentbench.attempt.record import AttemptRecord, rescore
+from agentbench.attempt.resources import AttemptSlot, RunResources
+from agentbench.attempt.settings import RunSettings
+from agentbench.attempt.task_image import resolve_image
+from agentbench.errors import SandboxError, UnavailableError
+from agentbench.importers.harbor.importing import HARBOR
+from agentbench.importers.task_folders import import_folders
+from agentbench.sandbox.docker.provider import DockerProvider
+from agentbench.scoring.evidence import AgentEnding
+from agentbench.tasks.loading import load_task
+from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.task import Task
+from agentbench.taxonomy import StageName
+from tests.fakes.scripted_agent import Given, ScriptedAgent
+from tests.fakes.staging import local_provider
+from tests.importers.harbor.harbor_folders import ALL_AGES, harbor_folder
+from tests.patience import with_growing_limit
+from tests.runs.records import RUN
+from tests.sandbox.conformance_base import sh
+
+docker = pytest.mark.docker
+
+
+class NotRemoved(DockerProvider):
+    refuses = False
+
+    @contextmanager
+    def open(self, *args, **more):
+        with super().open(*args, **more) as sandbox:
+            yield sandbox
+        if self.refuses:
+            raise SandboxError("the engine does not answer any more")
+
+
+class Bench:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.provider = DockerProvider.connect()
+        self.mirrors = Mirrors(folder / "mirrors")
+        self.workshop = RunResources(
+            provider=self.provider,
+            mirrors=self.mirrors,
+            cache=PreparationCache(folder / "cache", self.provider),
+            cancel=Event(),
+            settings=RunSettings(use_cache=False),
+        )
+
+    def task(self, name: str, changes=None) -> Task:
+        theirs = harbor_folder(self._folder / "theirs" / name, changes or ALL_AGES[name])
+        (made,) = import_folders(HARBOR, [theirs], self._folder / "ours").written
+        return load_task(made, mirrors=self.mirrors)
+
+    def attempt(self, task: Task, agent) -> AttemptRecord:
+        self.place = self._folder / "attempt"
+        shutil.rmtree(self.place, ignore_errors=True)
+        self.place.mkdir()
+        place = AttemptSlot(folder=self.place, run_id=RUN, attempt=1)
+        return run_attempt(task, agent, self.workshop, place)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path)
+    yield made
+    made.workshop.background.finish()
+
+
+def oracle(task: Task) -> OracleAgent:
+    assert task.scripted_solution is not None
+    return OracleAgent({}, {task.id: task.scripted_solution})
+
+
+def agent(*commands: str) -> ScriptedAgent:
+    def work(given: Given) -> AgentOutcome:
+        for command in commands:
+            sh(given.sandbox, command)
+        return AgentOutcome(ending=AgentEnding.SUBMITTED)
+
+    return ScriptedAgent(work)
+
+
+@docker
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hello",
+        # The test of all rewards solves this one, too.
+        pytest.param("several-rewards", marks=pytest.mark.soak),
+        "separate",
+    ],
+)
+def test_only_the_solution_is_resolved_in_every_format(bench, name):
+    task = bench.task(name)
+    solved = bench.attempt(task, oracle(task))
+    assert solved.resolved, (solved.detail, solved.stages[-1].evidence)
+    assert solved.rewards is not None
+    assert solved.rewards["reward"] == 1.0
+    idle = bench.attempt(task, NoopAgent())
+    assert (idle.failure_reason, idle.detail) == ("TESTS_FAILED", "reward 0 is not above 0.999")
+
+
+@docker
+def test_rewards_and_reports_are_stored(bench):
+    task = bench.task("several-rewards")
+    record = bench.attempt(task, oracle(task))
+    assert record.rewards == {"reward": 1.0, "style": 0.25, "length": -3.0}
+    assert (bench.place / "final-ctrf.json").read_text() == '{"results": {}}\n'
+    assert record.controls is not None
+    assert record.controls.skipped is not None
+    assert record.controls.skipped.startswith("not applicable: a script")
+    again = rescore(AttemptRecord.model_validate_json(record.model_dump_json()))
+    assert again == record
+
+
+@docker
+def test_baseline_run_is_stored_for_the_same_script(bench):
+    bench.workshop = replace(bench.workshop, settings=RunSettings())
+    task = bench.task("hello")
+
+    def is_cached() -> bool:
+        record = bench.attempt(task, oracle(task))
+        assert record.resolved
+        (stage,) = [stage for stage in record.stages if stage.name is StageName.BASELINE_RUN]
+        return stage.cached
+
+    assert [is_cached(), is_cached()] == [False, True]
+    with (task.folder / "tests" / "test.sh").open("a") as script:
+        script.write("# changed\n")
+    assert not is_cached()
+
+
+@docker
+@pytest.mark.soak  # to the judge it is what an agent that does nothing leaves
+def test_wrong_solution_is_not_resolved(bench):
+    task = bench.task("unsolved")
+    assert bench.attempt(task, oracle(task)).failure_reason == "TESTS_FAILED"
+
+
+@docker
+def test_agent_cannot_write_its_reward(bench):
+    task = bench.task("hello")
+    cheat = agent(
+        "echo 1 > /logs/verifier/reward.txt",
+        "printf '#!/bin/bash\\necho 1 > /logs/verifier/reward.txt\\n' > /tests/test.sh",
+        "ln -s /logs/verifier/reward.txt hello.txt",
+        "ls /solution > seen; ls -A /tests >> seen",
+    )
+    record = bench.attempt(task, cheat)
+    assert (record.resolved, record.detail) == (False, "reward 0 is not above 0.999")
+    assert "+test.sh" in (bench.place / "patch.diff").read_text()  # its own: none was there
+    assert "solve" not in (bench.place / "patch.diff").read_text()
+
+
+@docker
+@pytest.mark.parametrize(
+    ("script", "detail"),
+    [
+        pytest.param(
+            "[ -e hello.txt ] || echo 0 > /logs/verifier/reward.txt",
+            "left no",
+            marks=pytest.mark.soak,  # as where it takes its folder away
+        ),
+        ("[ -e hello.txt ] && R=nan; echo ${R:-0} > /logs/verifier/reward.txt", "gives nan"),
+        ("echo 0 > /logs/verifier/reward.txt; [ -e hello.txt ] && rm -r /logs/verifier", "left no"),
+    ],
+)
+def test_missing_reward_after_the_work_fails(bench, script, detail):
+    changes = {**ALL_AGES["several-rewards"], "tests/test.sh": f"#!/bin/bash\n{script}\n"}
+    task = bench.task("several-rewards", changes)
+    record = bench.attempt(task, agent("echo hello > hello.txt"))
+    assert (record.failure_reason, record.fault) == ("INTERNAL_ERROR", "agent")
+    assert detail in record.detail
+
+
+@docker
+def test_hanging_script_after_the_work_fails(bench):
+    script = "echo 0 > /logs/verifier/reward.txt; [ -e hello.txt ] && echo 1 > "
+    script += "/logs/verifier/reward.txt && echo solved && sleep 1000"
+
+    def run(seconds: float) -> AttemptRecord:
+        name = f"ends-in-{seconds:.0f}"
+        text = ALL_AGES["several-rewards"]["task.toml"].replace("120.0", str(seconds))
+        changes = {
+            "tests/test.sh": f"#!/bin/bash\n{script}\n",
+            "task.toml": text.replace("several-rewards", name),
+        }
+        task = bench.task(name, changes)
+        return bench.attempt(task, agent("echo hello > hello.txt"))
+
+    def solved(record: AttemptRecord) -> bool:
+        final = record.stages[-1].evidence.command  # if the limit was enough for the baseline
+        return final is not None and final.stdout == "solved\n"
+
+    record = with_growing_limit(run, solved)
+    assert (record.failure_reason, record.fault) == ("TIMEOUT", "agent")
+    assert "still running" in record.detail
+
+
+@docker
+def test_reward_in_the_baseline_is_the_tasks_fault(bench):
+    changes = {"tests/test.sh": "#!/bin/bash\necho 1 > /logs/verifier/reward.txt\n"}
+    record = bench.attempt(bench.task("hello", changes), NoopAgent())
+    assert (record.failure_reason, record.fault) == ("BASELINE_NOT_FAILING", "task")
+    assert [stage.name for stage in record.stages][-1] is StageName.BASELINE_RUN
+
+
+@docker
+def test_unbuildable_dockerfile_is_the_tasks_fault(bench):
+    # Its first step is what fails: a step before it would stay behind as a nameless image.
+    text = "FROM agentbench/python:3.11\nRUN false\nWORKDIR /app\n"
+    record = bench.attempt(bench.task("hello", {"environment/Dockerfile": text}), NoopAgent())
+    assert (record.failure_reason, record.fault) == ("SANDBOX_ERROR", "task")
+    assert "cannot build" in record.detail
+
+
+def test_back_end_without_images_names_an_alternative(tmp_path):
+    (made,) = import_folders(HARBOR, [harbor_folder(tmp_path / "hello")], tmp_path / "ours").written
+    task = load_task(made, mirrors=Mirrors(tmp_path / "mirrors"))
+    with pytest.raises(UnavailableError, match=r"use a container engine, --sandbox docker"):
+        resolve_image(task, local_provider())
+
+
+@docker
+def test_unremovable_sandbox_costs_no_record(bench, caplog):
+    task = bench.task("hello")
+    lost = NotRemoved.connect()
+    bench.workshop = replace(bench.workshop, provider=lost)
+
+    def work(given: Given) -> AgentOutcome:
+        lost.refuses = True
+        sh(given.sandbox, "echo hello > /app/hello.txt")
+        return AgentOutcome(ending=AgentEnding.SUBMITTED)
+
+    record = bench.attempt(task, ScriptedAgent(work))
+    assert (record.resolved, record.environment.verifier_environment) == (True, "shared")
+    assert "left behind" in caplog.text
