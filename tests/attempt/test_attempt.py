@@ -219,7 +219,7 @@ def test_unwritable_cache_fails_no_attempt(task, uncontrolled, place, tmp_path, 
 
 def test_missing_image_becomes_a_record(task, workshop, place):
     environment = TaskEnvironment(image="no/such:image")
-    odd = task.model_copy(update={"environment": environment})
+    odd = task.replace(environment=environment)
     record = run_attempt(odd, NoopAgent(), workshop(), place())
     assert record.failure_reason is FailureReason.SANDBOX_ERROR
     assert record.stages[0].evidence.exception is not None

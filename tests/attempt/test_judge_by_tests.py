@@ -165,8 +165,8 @@ def test_proven_code_shares_the_judging_lock(turn_judged, at_run):
 
 
 def test_code_with_wrong_values_is_judged_alone(turn_judged, at_run, ready):
-    key = ready.task.answer_key.model_copy(update={"solution_patch": b""})
-    task = ready.task.model_copy(update={"answer_key": key})  # without it there is a final test
+    key = ready.task.answer_key.replace(solution_patch=b"")
+    task = ready.task.replace(answer_key=key)  # without it there is a final test
     wrong = MARKED.replace("sum(prices)", "sum(prices) + 1")
     assert places_of(turn_judged, at_run, wrong, task=task) == [
         (SEALED, False, True),
@@ -175,8 +175,8 @@ def test_code_with_wrong_values_is_judged_alone(turn_judged, at_run, ready):
 
 
 def test_unsealed_tests_are_judged_alone(turn_judged, at_run, ready):
-    key = ready.task.answer_key.model_copy(update={"fail_to_pass": ()})
-    task = ready.task.model_copy(update={"answer_key": key})  # their ids are known afterwards
+    key = ready.task.answer_key.replace(fail_to_pass=())
+    task = ready.task.replace(answer_key=key)  # their ids are known afterwards
     seen = places_of(turn_judged, at_run, task=task)
     assert {kind for kind, *_ in seen} == {FINAL}
     assert not any(alone or beside for _, alone, beside in seen)

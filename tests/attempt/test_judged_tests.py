@@ -87,8 +87,8 @@ def task(tmp_path):
 
 
 def request_listing(task, paths=("tests",), **key):
-    problem = task.problem.model_copy(update={"test_paths": tuple(paths)})
-    return task.model_copy(update={"problem": problem, "answer_key": AnswerKey(**key)})
+    problem = task.problem.replace(test_paths=tuple(paths))
+    return task.replace(problem=problem, answer_key=AnswerKey(**key))
 
 
 @pytest.mark.parametrize(
@@ -111,9 +111,7 @@ def test_targets_are_files(task, paths, fixed, kept, targets):
 
 
 def test_request_has_the_task_command_and_limits(task, provider, desk):
-    task = task.model_copy(
-        update={"environment": task.environment.model_copy(update={"env": {"TZ": "UTC"}})}
-    )
+    task = task.replace(environment=task.environment.replace(env={"TZ": "UTC"}))
     with staged(task, provider, desk, timeout_scale=2.0) as context:
         request = judged_request(context.inputs)
         assert judged_timeout(context.inputs) == timedelta(seconds=120) == request.timeout

@@ -44,14 +44,14 @@ def test_stored_record_is_unchanged_by_rescoring(record):
 
 
 def test_edited_verdict_is_corrected():
-    changed = failed().model_copy(update={"resolved": True, "failure_reason": None})
+    changed = failed().replace(resolved=True, failure_reason=None)
     assert rescore(changed) == failed()
     assert rejudge(changed).failure_reason is FailureReason.TESTS_FAILED
 
 
 def test_rescoring_keeps_other_fields():
     record = resolved(model="m", warnings=("odd",), attempt=7)
-    assert rescore(record.model_copy(update={"resolved": False})) == record
+    assert rescore(record.replace(resolved=False)) == record
 
 
 def test_record_without_stages_is_judged():

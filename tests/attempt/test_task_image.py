@@ -33,7 +33,7 @@ def asking(task: Task, specifier: str, folder: Path) -> Task:
     files = folder / "files"
     shutil.copytree(task.source.files or Path(), files)
     (files / "setup.cfg").write_text(f"[options]\npython_requires = {specifier}\n")
-    return task.model_copy(update={"source": RepoSource(files=files)})
+    return task.replace(source=RepoSource(files=files))
 
 
 def test_task_gets_the_base_image_of_its_required_python(task, tmp_path):
@@ -52,7 +52,7 @@ def test_task_without_requirement_gets_the_default_image(task):
     "environment", [TaskEnvironment(image="own:1"), TaskEnvironment(dockerfile=Path("Dockerfile"))]
 )
 def test_own_image_is_kept(task, environment, tmp_path):
-    own = asking(task, "<3.10", tmp_path).model_copy(update={"environment": environment})
+    own = asking(task, "<3.10", tmp_path).replace(environment=environment)
     assert with_image(own, CONTAINERS, mirrors()) == own
     assert image_of(own, CONTAINERS) == TaskImage(name=environment.image)
     assert why_python(own, mirrors()) == ""
@@ -65,7 +65,7 @@ def test_compose_file_may_define_the_image(task, tmp_path, main, image):
     compose = tmp_path / "compose.yaml"
     compose.write_text(f"services:\n{main}  db: {{image: a}}\n")
     environment = TaskEnvironment(compose=compose)
-    own = task.model_copy(update={"environment": environment})
+    own = task.replace(environment=environment)
     assert with_image(own, CONTAINERS, mirrors()).environment.image == image
 
 
@@ -94,9 +94,7 @@ def test_project_without_fitting_image_is_refused(task, tmp_path):
 
 
 def test_unclonable_repository_is_not_an_error_yet(task):
-    away = task.model_copy(
-        update={"source": RepoSource(url="file:///nowhere/at-all", commit="0" * 40)}
-    )
+    away = task.replace(source=RepoSource(url="file:///nowhere/at-all", commit="0" * 40))
     assert with_images([away], CONTAINERS, mirrors()) == [away]
 
 

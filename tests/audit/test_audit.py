@@ -46,7 +46,7 @@ def test_intact_run_has_no_finding(store, run_folder, rule):
 
 def test_rescored_run_has_no_finding(store):
     record = store.latest()[0]
-    store.append(rescore(record).model_copy(update={"detail": "x"}), store.rescored_folder(record))
+    store.append(rescore(record).replace(detail="x"), store.rescored_folder(record))
     assert found(audit.records_disagree, store.folder) == []
 
 

@@ -36,7 +36,7 @@ from tests.sandbox.conformance_base import sh
 @pytest.fixture
 def needing(task):
     def made(**needs):
-        return task.model_copy(update={"environment": TaskEnvironment(**needs)})
+        return task.replace(environment=TaskEnvironment(**needs))
 
     return made
 
@@ -98,8 +98,8 @@ def test_as_many_as_were_asked_for_of_the_smallest_always_fit(needing):
 def test_jobs_fit_the_cores_and_the_memory(needing):
     memory = available_memory_mib()
     assert memory is not None
-    assert fitting_jobs([needing(memory_mib=1)]) == 2 * available_cpus()
-    assert fitting_jobs([needing(memory_mib=1, cpus=2.0 * available_cpus())]) == 1
+    assert fitting_jobs([needing(memory_mib=64)]) == 2 * available_cpus()
+    assert fitting_jobs([needing(memory_mib=64, cpus=2.0 * available_cpus())]) == 1
     assert fitting_jobs([needing(memory_mib=memory * 2)]) == 1
     assert fitting_jobs([]) >= 1
 
@@ -115,12 +115,10 @@ class Item:
 
 
 def item(task, name: str, *, repository: str = "", cpus: float = 1) -> Item:
-    changed = task.model_copy(
-        update={
-            "problem": task.problem.model_copy(update={"id": name}),
-            "source": RepoSource(url=f"https://host.example/{repository or name}", commit="c" * 40),
-            "environment": TaskEnvironment(cpus=cpus),
-        }
+    changed = task.replace(
+        problem=task.problem.replace(id=name),
+        source=RepoSource(url=f"https://host.example/{repository or name}", commit="c" * 40),
+        environment=TaskEnvironment(cpus=cpus),
     )
     return Item(changed)
 
@@ -357,7 +355,7 @@ def test_ctrl_c_ends_the_waiting_for_a_retry(task, workshop, store):
 
 
 def test_an_attempt_that_there_is_no_room_for_waits(task, workshop, store):
-    big = task.model_copy(update={"environment": TaskEnvironment(cpus=2)})
+    big = task.replace(environment=TaskEnvironment(cpus=2))
     running, most, lock = [0], [0], threading.Lock()
 
     def work(_given):

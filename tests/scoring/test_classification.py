@@ -206,7 +206,7 @@ def test_no_evidence_is_no_failure():
 
 def test_exception_outweighs_all_other_evidence():
     fact = ExceptionFact(type_name="SandboxError", message="gone", reason="SANDBOX_ERROR")
-    evidence = ran(case(A)).model_copy(update={"exception": fact, "agent": "submitted"})
+    evidence = ran(case(A)).replace(exception=fact, agent="submitted")
     failure = classify(StageName.FINAL_TEST, evidence)
     assert failure.reason is FailureReason.SANDBOX_ERROR
     assert failure.detail == "SandboxError: gone"
@@ -495,7 +495,7 @@ def test_failed_collector_is_reported_with_its_line():
         file="tests/test_x.py", error="SyntaxError", path="model.py", line=42, message="bad input"
     )
     seen = report(outcome="collection_error", collection_errors=("tests/test_x.py",))
-    failure = report_failure(command(2), seen.model_copy(update={"collection_facts": (fact,)}))
+    failure = report_failure(command(2), seen.replace(collection_facts=(fact,)))
     assert (failure.reason, failure.fault) == (FailureReason.INTERNAL_ERROR, Fault.AGENT)
     assert failure.detail == (
         "Tests could not be collected: SyntaxError in model.py, line 42: bad input"

@@ -140,7 +140,7 @@ def test_final_test_without_any_evidence_is_not_resolved():
 
 def test_exception_in_the_final_test_is_not_resolved():
     lost = ExceptionFact(type_name="SandboxError", message="gone", reason="SANDBOX_ERROR")
-    final = FIXED.model_copy(update={"exception": lost})
+    final = FIXED.replace(exception=lost)
     assert primary(judge(expecting(), attempt(final))) == ("SANDBOX_ERROR", "infrastructure")
 
 
@@ -155,7 +155,7 @@ def test_interrupt_by_the_user_is_not_the_agents_fault():
     ctrl_c = ExceptionFact(type_name="KeyboardInterrupt", message="", reason="INTERRUPTED")
     stages = attempt(FIXED, agent_run=Evidence(exception=ctrl_c))[:-1]
     assert primary(judge(expecting(), stages)) == ("INTERRUPTED", "infrastructure")
-    own = ctrl_c.model_copy(update={"fault": "agent"})
+    own = ctrl_c.replace(fault="agent")
     stages = attempt(FIXED, agent_run=Evidence(exception=own))[:-1]
     assert primary(judge(expecting(), stages)) == ("INTERRUPTED", "agent")
 
@@ -170,7 +170,7 @@ def test_pytest_that_never_started_is_the_tasks_fault_only_if_the_baseline_had_n
 
 
 def test_critical_finding_quarantines_a_resolved_attempt():
-    verdict = judge(expecting(), attempt(FIXED.model_copy(update={"findings": (CRITICAL,)})))
+    verdict = judge(expecting(), attempt(FIXED.replace(findings=(CRITICAL,))))
     assert (verdict.resolved, verdict.quarantined) == (False, True)
     assert primary(verdict) == ("TESTS_FAILED", "agent")
     assert verdict.detail == "quarantined: leak at final_test: seen"
@@ -184,13 +184,13 @@ def test_critical_finding_of_any_stage_quarantines():
 
 @pytest.mark.parametrize("severity", [Severity.INFO, Severity.WARNING])
 def test_warning_does_not_quarantine(severity):
-    finding = CRITICAL.model_copy(update={"severity": severity})
-    final = FIXED.model_copy(update={"findings": (finding,)})
+    finding = CRITICAL.replace(severity=severity)
+    final = FIXED.replace(findings=(finding,))
     assert judge(expecting(), attempt(final)).resolved
 
 
 def test_unresolved_attempt_is_not_quarantined():
-    final = STILL_FAILING.model_copy(update={"findings": (CRITICAL,)})
+    final = STILL_FAILING.replace(findings=(CRITICAL,))
     verdict = judge(expecting(), attempt(final))
     assert not verdict.quarantined
     assert verdict.detail == "1 of 2 tests failed"
@@ -332,8 +332,8 @@ NEW = CollectionFact(file="tests/test_it.py", error="SyntaxError", path="model.p
     [
         ([], [NEW], Fault.AGENT, "SyntaxError in model.py, line 42"),
         ([OLD], [OLD, NEW], Fault.AGENT, "SyntaxError in model.py, line 42"),
-        ([OLD], [OLD.model_copy(update={"line": 9})], Fault.TASK, "baseline has the same error"),
-        ([OLD], [OLD.model_copy(update={"path": "b.py"})], Fault.AGENT, "ImportError in b.py"),
+        ([OLD], [OLD.replace(line=9)], Fault.TASK, "baseline has the same error"),
+        ([OLD], [OLD.replace(path="b.py")], Fault.AGENT, "ImportError in b.py"),
         ([NEW], [NEW], Fault.AGENT, "SyntaxError in model.py, line 42"),  # perhaps the very bug
     ],
 )  # fmt: skip
@@ -547,13 +547,10 @@ def _with_outcome(result: StageResult, node_id: str, outcome: CaseOutcome) -> St
     report = result.evidence.report
     if report is None:
         return result
-    cases = tuple(
-        c.model_copy(update={"outcome": outcome}) if c.node_id == node_id else c
-        for c in report.cases
-    )
-    changed = report.model_copy(update={"cases": cases})
-    evidence = result.evidence.model_copy(update={"report": changed})
-    return result.model_copy(update={"evidence": evidence})
+    cases = tuple(c.replace(outcome=outcome) if c.node_id == node_id else c for c in report.cases)
+    changed = report.replace(cases=cases)
+    evidence = result.evidence.replace(report=changed)
+    return result.replace(evidence=evidence)
 
 
 UNTESTED = [s for s in StageName if s not in {StageName.BASELINE_RUN, StageName.FINAL_TEST}]
@@ -589,7 +586,7 @@ def test_warnings_of_a_baseline_are_a_tuple_of_distinct_sentences(expected, evid
 
 @given(evidences.filter(lambda e: e.exception is None))
 def test_only_a_lost_sandbox_in_a_final_test_is_infrastructure(final):
-    verdict = judge(expecting(), attempt(final.model_copy(update={"agent": None})))
+    verdict = judge(expecting(), attempt(final.replace(agent=None)))
     lost = final.command is not None and final.command.ending == "lost"
     assert lost or verdict.fault is not Fault.INFRASTRUCTURE
 

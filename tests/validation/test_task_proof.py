@@ -105,9 +105,9 @@ def test_test_that_differs_between_runs_is_flaky(task):
 
 
 def test_a_quarantined_test_is_not_flaky_again(task):
-    key = task.answer_key.model_copy(update={"quarantined": (C,)})
+    key = task.answer_key.replace(quarantined=(C,))
     other = record_of(attempt(ran(case(A), case(B), case(C, "skipped")), BEFORE))
-    apart = task.model_copy(update={"answer_key": key})
+    apart = task.replace(answer_key=key)
     assert prove(apart, [resolved(), other], [noop()]).flaky == ()
 
 
@@ -182,7 +182,7 @@ def test_infrastructure_error_leaves_task_undecided(tmp_path):
     lost = small_task(tmp_path / "lost", environment="memory_mib = 64\ndisk_mib = 64\nfiles = 1000")
     (tmp_path / "lost" / "tests.patch").write_text("")
     hidden = small_task(tmp_path / "big", hidden=f"DATA = '''{'x' * (80 << 20)}'''\n")
-    big = hidden.model_copy(update={"environment": lost.environment})
+    big = hidden.replace(environment=lost.environment)
     options = options_of(tmp_path).replace(retries=0)
     output = run_proofs({tmp_path / "big": big}, options, follow)
     records = run_to_end([big], options.replace(agent="noop"), follow).records

@@ -215,7 +215,7 @@ def test_proof_is_read_as_written(tmp_path):
 
 
 def test_proof_includes_mutation_score(tmp_path):
-    stored = PROOF.model_copy(update={"strength": strength_of(killed=3, survived=1)})
+    stored = PROOF.replace(strength=strength_of(killed=3, survived=1))
     write_proof(tmp_path, stored)
     assert read_proof(tmp_path) == stored
     assert read_proof(tmp_path).strength.percent == 75

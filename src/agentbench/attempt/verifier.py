@@ -264,8 +264,8 @@ def _opened(context: PreparedContext, verifier: Verifier) -> Iterator[Sandbox]:
             key: context.task.folder / file if file else None for key, file in own_files.items()
         }
         update["image"] = verifier.image
-    environment = context.task.environment.model_copy(update=update)
-    context = replace(context, task=context.task.model_copy(update={"environment": environment}))
+    environment = context.task.environment.replace(**update)
+    context = replace(context, task=context.task.replace(environment=environment))
     source: ImageId | SnapshotId = prepared.snapshot
     if verifier.has_image:
         source = resolve_image(context.task, context.provider)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 from pydantic_core import ErrorDetails
@@ -51,6 +51,16 @@ class Schema(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", ser_json_timedelta="float", defer_build=True
     )
+
+    def replace(self, **changes: Any) -> Self:  # noqa: ANN401 - values of any fields
+        """A copy with other values in some fields; the values are not checked.
+
+        Raises:
+            TypeError: there is no such field.
+        """
+        if unknown := changes.keys() - type(self).model_fields.keys():
+            raise TypeError(f"{type(self).__name__} has no field {', '.join(sorted(unknown))}")
+        return self.model_copy(update=changes)
 
     def model_dump_json(
         self,

@@ -68,10 +68,10 @@ class Capacity:
     ) -> Self:
         """This machine's capacity, but at least `jobs` times the needs of the smallest task."""
         free = available()
-        smallest = smallest_needs(tasks)
+        cpus, memory_mib = smallest_needs(tasks)
         return cls(
-            cpus=max(cores_for_attempts(), jobs * smallest.cpus),
-            memory_mib=max(free or float("inf"), jobs * smallest.memory_mib),
+            cpus=max(cores_for_attempts(), jobs * cpus),
+            memory_mib=max(free or float("inf"), jobs * memory_mib),
             available=available,
         )
 
@@ -99,21 +99,19 @@ class Capacity:
 
 def fitting_jobs(tasks: Sequence[Task]) -> int:
     """The number of parallel attempts for this machine, if all were like the smallest one."""
-    smallest = smallest_needs(tasks)
-    by_cores = cores_for_attempts() / smallest.cpus
+    cpus, memory_mib = smallest_needs(tasks)
+    by_cores = cores_for_attempts() / cpus
     memory = available_memory_mib()
-    by_memory = memory / smallest.memory_mib if memory is not None else by_cores
+    by_memory = memory / memory_mib if memory is not None else by_cores
     return max(1, int(min(by_cores, by_memory)))
 
 
-def smallest_needs(tasks: Sequence[Task]) -> TaskEnvironment:
-    """The smallest declared value of each resource; the defaults without tasks."""
+def smallest_needs(tasks: Sequence[Task]) -> tuple[float, int]:
+    """The fewest cores and the least memory in MiB that a task declares; the defaults without."""
     usual = TaskEnvironment()
-    return TaskEnvironment(
-        cpus=min((task.environment.total_cpus for task in tasks), default=usual.cpus),
-        memory_mib=min(
-            (task.environment.total_memory_mib for task in tasks), default=usual.memory_mib
-        ),
+    return (
+        min((task.environment.total_cpus for task in tasks), default=usual.cpus),
+        min((task.environment.total_memory_mib for task in tasks), default=usual.memory_mib),
     )
 
 

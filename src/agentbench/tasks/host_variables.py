@@ -47,10 +47,10 @@ def _with_variables(task: Task, values: Mapping[str, str], missing: list[str]) -
     for server in task.problem.mcp_servers:
         where = f"{task.id}: MCP server {server.name}, headers_from_host"
         headers = _with_values(server.headers, server.headers_from_host, values, missing, where)
-        servers.append(server.model_copy(update={"headers": headers}))
+        servers.append(server.replace(headers=headers))
     if tuple(servers) != task.problem.mcp_servers:
-        problem = task.problem.model_copy(update={"mcp_servers": tuple(servers)})
-        task = task.model_copy(update={"problem": problem})
+        problem = task.problem.replace(mcp_servers=tuple(servers))
+        task = task.replace(problem=problem)
     tables |= {f"steps.{step.name}.verifier": step.verifier for step in task.steps}
     if not any(table.env_from_host for table in tables.values() if table is not None):
         return task
@@ -60,20 +60,13 @@ def _with_variables(task: Task, values: Mapping[str, str], missing: list[str]) -
             continue
         where = f"{task.id}: [{name}] env_from_host"
         env = _with_values(table.env, table.env_from_host, values, missing, where)
-        made[name] = table.model_copy(update={"env": env})
+        made[name] = table.replace(env=env)
     answers: dict[str, object] = {
         name: made[name] for name in ("solution", "verifier") if name in made
     }
-    steps = [
-        step.model_copy(update={"verifier": made[f"steps.{step.name}.verifier"]})
-        for step in task.steps
-    ]
-    return task.model_copy(
-        update={
-            "environment": made["environment"],
-            "answer_key": key.model_copy(update=answers),
-            "steps": tuple(steps),
-        }
+    steps = [step.replace(verifier=made[f"steps.{step.name}.verifier"]) for step in task.steps]
+    return task.replace(
+        environment=made["environment"], answer_key=key.replace(**answers), steps=tuple(steps)
     )
 
 

@@ -318,9 +318,9 @@ def _task(draft: TaskDraft) -> Task:
     if environment.pip is not None:
         pip = f"python -m pip install --disable-pip-version-check pip=={environment.pip}"
         if setup.shared:
-            setup = setup.model_copy(update={"shared": (pip, *setup.shared)})
+            setup = setup.replace(shared=(pip, *setup.shared))
         else:
-            setup = setup.model_copy(update={"commands": (pip, *setup.commands)})
+            setup = setup.replace(commands=(pip, *setup.commands))
     steps: list[TaskStep] = []
     for step, instruction in zip(table.steps, draft.step_instructions, strict=True):
         assert table.verifier is not None  # or the file has no steps

@@ -242,8 +242,8 @@ def without_listed_tests(task: Task) -> Task:
 
     The run goes on after files that cannot be collected.
     """
-    key = task.answer_key.model_copy(update={"fail_to_pass": (), "pass_to_pass": ()})
-    task = task.model_copy(update={"answer_key": key})
+    key = task.answer_key.replace(fail_to_pass=(), pass_to_pass=())
+    task = task.replace(answer_key=key)
     if parse_test_command(task.problem.test_command).runner is not Runner.PYTEST:
         return task  # the other runners continue anyway
     command = f"{task.problem.test_command} --continue-on-collection-errors"
@@ -252,7 +252,7 @@ def without_listed_tests(task: Task) -> Task:
 
 def with_problem(task: Task, **changes: object) -> Task:
     """The task with some fields of its problem changed."""
-    return task.model_copy(update={"problem": task.problem.model_copy(update=changes)})
+    return task.replace(problem=task.problem.replace(**changes))
 
 
 def _passing(record: AttemptRecord) -> dict[NodeId, bool]:

@@ -21,7 +21,7 @@ def test_workspace_has_one_commit(provider, desk, tmp_path):
 def test_missing_origin_is_named_without_password(provider, desk, tmp_path):
     task = small_task(tmp_path / "small")
     gone = RepoSource(url=f"file://me:secret@localhost{tmp_path}/gone.git", commit="0" * 40)
-    with staged(task.model_copy(update={"source": gone}), provider, desk) as context:
+    with staged(task.replace(source=gone), provider, desk) as context:
         with pytest.raises(GitCloneError) as caught:
             go(context, "git_clone")
         assert "secret" not in str(caught.value)

@@ -32,7 +32,7 @@ from tests.sandbox.conformance_base import sh
 
 
 def test_report_with_placeholders_is_unchanged(problem):
-    asked = problem.model_copy(update={"instruction": "{workspace} {x} \\1 {{}}"})
+    asked = problem.replace(instruction="{workspace} {x} \\1 {{}}")
     opening = opening_conversation(asked, PurePosixPath("/work"), budget_of(steps=5, seconds=30))
     assert "{workspace} {x} \\1 {{}}" in opening.task
     assert "in the workspace, /work." in opening.task
@@ -67,7 +67,7 @@ def test_prompt_without_a_value_raises():
     ],
 )
 def test_prompt_names_the_network(network, line, problem, budget):
-    asked = problem.model_copy(update={"network": network})
+    asked = problem.replace(network=network)
     assert line in opening_conversation(asked, PurePosixPath("/w"), budget).system
 
 
@@ -78,14 +78,14 @@ def test_prompt_names_the_skills_of_a_task(isolated, problem):
         "mkdir -p skills/signing; printf -- '---\\nname: signing\\n' > skills/signing/SKILL.md",
     )
     folder = f"{isolated.workspace}/skills"
-    text = skills_prompt(problem.model_copy(update={"skills": folder}), isolated)
+    text = skills_prompt(problem.replace(skills=folder), isolated)
     assert f"{folder}/signing/SKILL.md\n---\nname: signing" in text
-    assert skills_prompt(problem.model_copy(update={"skills": "/nowhere"}), isolated) == ""
+    assert skills_prompt(problem.replace(skills="/nowhere"), isolated) == ""
 
 
 def test_task_with_mcp_servers_is_refused(problem, sandbox):
     server = McpServer(name="clock", transport="stdio", command="clock")
-    served = problem.model_copy(update={"mcp_servers": (server,)})
+    served = problem.replace(mcp_servers=(server,))
     with pytest.raises(UsageError, match="does not support MCP servers, which the task"):
         LlmAgent().solve(served, sandbox, budget_of(), object())
 

@@ -96,10 +96,8 @@ def measured(task, how=None):
 def with_solution(folder, after, **changes):
     task = small_task(folder, **changes)
     (folder / "solution.patch").write_text(patch_of("basket.py", BUGGY, after))
-    key = task.answer_key.model_copy(
-        update={"solution_patch": (folder / "solution.patch").read_bytes()}
-    )
-    return task.model_copy(update={"answer_key": key})
+    key = task.answer_key.replace(solution_patch=(folder / "solution.patch").read_bytes())
+    return task.replace(answer_key=key)
 
 
 @pytest.fixture(scope="module")
@@ -167,8 +165,8 @@ def test_lost_mutant_is_not_killed(clean):
 
 def test_task_without_a_solution_is_named(tmp_path):
     task = small_task(tmp_path / "task")
-    key = task.answer_key.model_copy(update={"solution_patch": b""})
-    strength = measured(task.model_copy(update={"answer_key": key}))
+    key = task.answer_key.replace(solution_patch=b"")
+    strength = measured(task.replace(answer_key=key))
     assert strength.why_not == "there is no reference solution"
     assert strength.percent is None
 
@@ -177,8 +175,8 @@ def test_solution_without_python_is_named(tmp_path):
     files = {**SmallTask().files, "prices.txt": "1\n"}
     task = small_task(tmp_path / "task", files=files)
     patch = patch_of("prices.txt", "1\n", "2\n").encode()
-    key = task.answer_key.model_copy(update={"solution_patch": patch})
-    strength = measured(task.model_copy(update={"answer_key": key}))
+    key = task.answer_key.replace(solution_patch=patch)
+    strength = measured(task.replace(answer_key=key))
     assert strength.why_not == "the reference solution has nothing to change in Python"
 
 
@@ -354,8 +352,8 @@ def test_failing_reference_gives_no_score(judged, tmp_path):
 
 
 def with_patch(task, patch):
-    key = task.answer_key.model_copy(update={"solution_patch": patch.encode()})
-    return task.model_copy(update={"answer_key": key})
+    key = task.answer_key.replace(solution_patch=patch.encode())
+    return task.replace(answer_key=key)
 
 
 @pytest.fixture
@@ -402,8 +400,8 @@ def test_patch_that_does_not_fit_is_refused(tmp_path):
 def test_patch_is_needed_and_a_repository_that_it_fits(tmp_path):
     task = small_task(tmp_path / "task")
     assert why_no_mutants(task) == ""
-    without = task.model_copy(update={"answer_key": AnswerKey()})
+    without = task.replace(answer_key=AnswerKey())
     assert why_no_mutants(without) == "there is no reference solution"
-    source = task.source.model_copy(update={"workdir": "/app"})
-    image = task.model_copy(update={"source": source})
+    source = task.source.replace(workdir="/app")
+    image = task.replace(source=source)
     assert why_no_mutants(image).startswith("the work is in the image")

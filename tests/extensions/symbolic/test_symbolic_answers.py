@@ -37,7 +37,7 @@ def statuses(found):
 
 
 def test_exhausted_paths_are_a_proof():
-    proven = SEEN.model_copy(update={"exhausted": True})
+    proven = SEEN.replace(exhausted=True)
     assert statuses(proven) == [
         ("verified", None, True),
         ("unreachable", None, True),
@@ -57,7 +57,7 @@ def test_bounded_search_is_no_proof():
 
 
 def test_timed_out_search_verifies_nothing():
-    over = SEEN.model_copy(update={"over": True})
+    over = SEEN.replace(over=True)
     assert statuses(over) == [
         ("timeout", "TimeoutError", False),
         ("error", "TimeoutError", False),
@@ -76,14 +76,14 @@ def test_search_without_a_finished_path_verifies_nothing():
 
 
 def test_abandoned_paths_are_counted_and_named():
-    some = SEEN.model_copy(update={"given_up": {"PathTimeout": 2}})
+    some = SEEN.replace(given_up={"PathTimeout": 2})
     answer = check_answer("f", some, SPENT)
     assert "2 of which were given up (PathTimeout)" in answer.message
     assert answer.bounds.paths_given_up == 2
 
 
 def test_unconfirmed_claim_is_inconclusive():
-    doubtful = SEEN.model_copy(update={"unconfirmed": ("f(3)",), "exhausted": True})
+    doubtful = SEEN.replace(unconfirmed=("f(3)",), exhausted=True)
     check, path, branches = statuses(doubtful)
     assert check == path == ("error", "RuntimeError", False)
     assert branches == ("complete", None, False)

@@ -116,8 +116,8 @@ def test_existing_export_is_not_overwritten(tmp_path, mirrors, small):
 
 
 def test_inexpressible_task_is_rejected_and_others_exported(tmp_path, mirrors, small):
-    problem = small.problem.model_copy(update={"id": "other", "test_command": "python -m unittest"})
-    other = small.model_copy(update={"problem": problem})
+    problem = small.problem.replace(id="other", test_command="python -m unittest")
+    other = small.replace(problem=problem)
     exported = export_tasks([other, small], tmp_path / "out", mirrors, image="a")
     assert exported.written == [tmp_path / "out" / small.id]
     assert [each.what for each in exported.rejections] == [
@@ -126,8 +126,8 @@ def test_inexpressible_task_is_rejected_and_others_exported(tmp_path, mirrors, s
 
 
 def test_baseline_list_gives_a_note(tmp_path, mirrors, small):
-    key = small.answer_key.model_copy(update={"pass_to_pass": "baseline"})
-    unlisted = small.model_copy(update={"answer_key": key})
+    key = small.answer_key.replace(pass_to_pass="baseline")
+    unlisted = small.replace(answer_key=key)
     exported = export_tasks([unlisted], tmp_path / "out", mirrors, image="a")
     assert "Harbor does not know which tests pass before" in exported.notes[0]
 
@@ -176,15 +176,15 @@ def test_no_history_is_exported_with_a_dockerfile_among_the_files(task, tmp_path
     (task.source.files / ".git").mkdir()
     (task.source.files / "Dockerfile").write_text("FROM python:3\n")
     own = {"dockerfile": task.source.files / "Dockerfile"}
-    environment = task.environment.model_copy(update=own)
-    changed = task.model_copy(update={"environment": environment})
+    environment = task.environment.replace(**own)
+    changed = task.replace(environment=environment)
     exported_image.write_environment(changed, tmp_path / "environment", "python:3")
     assert not list((tmp_path / "environment").rglob(".git"))
 
 
 def test_a_bundle_is_removed_from_the_image(task):
     source = RepoSource(url="/tasks/x/repo.bundle", commit="a" * 40)
-    changed = task.model_copy(update={"source": source})
+    changed = task.replace(source=source)
     text = exported_image.dockerfile(changed, "FROM a", bundle="repo.bundle")
     (cloned,) = [line for line in text.splitlines() if "git clone" in line]
     assert "&& rm -rf .git /tmp/repo.bundle" in cloned
@@ -197,14 +197,14 @@ def test_files_deleted_by_hidden_tests_are_removed():
 
 def test_repository_of_url_is_cloned_without_history(task):
     source = RepoSource(url="https://example.org/x.git", commit="a" * 40)
-    text = exported_image.dockerfile(task.model_copy(update={"source": source}), "FROM a")
+    text = exported_image.dockerfile(task.replace(source=source), "FROM a")
     assert "git clone --quiet https://example.org/x.git . && git checkout --quiet aaaa" in text
     assert "rm -rf .git" in text
 
 
 def test_variables_are_quoted_for_a_dockerfile(task):
-    environment = task.environment.model_copy(update={"env": {"A": 'say "$HOME" \\ or'}})
-    text = exported_image.dockerfile(task.model_copy(update={"environment": environment}), "FROM a")
+    environment = task.environment.replace(env={"A": 'say "$HOME" \\ or'})
+    text = exported_image.dockerfile(task.replace(environment=environment), "FROM a")
     assert 'ENV A="say \\"\\$HOME\\" \\\\ or"\n' in text
 
 
@@ -237,7 +237,7 @@ def judging(task, image_env):
     """
     verifier, environment = task.answer_key.verifier, task.environment
     taken = {path for path in verifier.takes or () if path != "/logs/artifacts"}
-    own = verifier.model_copy(update={"takes": tuple(sorted(taken)), "image": None})
+    own = verifier.replace(takes=tuple(sorted(taken)), image=None)
     values = {
         "user": verifier.user or environment.user,
         "dockerfile": verifier.has_image,
@@ -249,17 +249,15 @@ def judging(task, image_env):
         values["cpus"] = verifier.cpus or environment.cpus
         values["memory_mib"] = verifier.memory_mib or environment.memory_mib
     hooks = tuple(
-        hook.model_copy(update={"user": hook.user or environment.user})
-        if hook.service is None
-        else hook
+        hook.replace(user=hook.user or environment.user) if hook.service is None else hook
         for hook in verifier.collect
     )
-    judge = own.model_copy(update={**values, "collect": hooks})
-    place = environment.model_copy(update={"dockerfile": None, "image": None, "compose": None})
-    problem = task.problem.model_copy(update={"title": "", "tags": ()})
-    limits = problem.limits.model_copy(update={"network": None})
-    problem = problem.model_copy(update={"limits": limits, "test_env": {}})
-    return judge, place.model_copy(update={"env": {}}), problem, task.answer_key.solution
+    judge = own.replace(**values, collect=hooks)
+    place = environment.replace(dockerfile=None, image=None, compose=None)
+    problem = task.problem.replace(title="", tags=())
+    limits = problem.limits.replace(network=None)
+    problem = problem.replace(limits=limits, test_env={})
+    return judge, place.replace(env={}), problem, task.answer_key.solution
 
 
 CORPUS_TASKS = [path.parent for path in sorted(CORPUS.glob("*/task.toml"))]

@@ -266,16 +266,14 @@ def agent_error(error: BaseException, sandbox: AgentSandbox, redactor: Redactor)
     # The traceback begins where the agent's own code does.
     while len(trace.stack) > 1 and trace.stack[0].filename.startswith(_OUR_SOURCE):
         del trace.stack[0]
-    return fact.model_copy(
-        update={
-            "message": redact(fact.message),
-            "reason": reason,
-            "fault": fault,
-            "where": redact(
-                f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
-            ),
-            "traceback": redact("".join(trace.format()))[-_LONGEST_TRACEBACK:],
-        }
+    return fact.replace(
+        message=redact(fact.message),
+        reason=reason,
+        fault=fault,
+        where=redact(
+            f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
+        ),
+        traceback=redact("".join(trace.format()))[-_LONGEST_TRACEBACK:],
     )
 
 
@@ -317,7 +315,7 @@ def with_model(evidence: Evidence, facts: ModelTraffic) -> Evidence:
     if ended:
         ended["exception"] = None
     findings = (*evidence.findings, *facts.findings)
-    return evidence.model_copy(update={**ended, "findings": findings})
+    return evidence.replace(**ended, findings=findings)
 
 
 def _may_be_explained(evidence: Evidence) -> bool:

@@ -237,7 +237,7 @@ def write_release_task(
             environment = chosen.proposal
             if chosen.seconds > _MAX_SUITE_SECONDS:
                 # All tests together take too long: only those that the newer release touches run.
-                tests = environment.tests.model_copy(update={"paths": ()})
+                tests = environment.tests.replace(paths=())
                 environment = replace(environment, tests=tests)
         return write_task(_new_task(pair, trees, environment), parent)
 
@@ -301,7 +301,7 @@ def _new_task(pair: PackageReleases, trees: UnpackedReleases, environment: Propo
         repo=RepoTable(path="repo"),
         environment=environment.environment,
         setup=environment.setup,
-        tests=environment.tests.model_copy(update={"paths": paths}),
+        tests=environment.tests.replace(paths=paths),
     )
     return NewTask(
         id=task_id,

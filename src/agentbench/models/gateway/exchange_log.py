@@ -156,7 +156,7 @@ class ExchangeLog:
             return logged
         answer = exchange.answer.decode("utf-8", "replace")
         bodies = {"answer": answer, "answer_left_out": exchange.left_out}
-        return logged.model_copy(update={**bodies, **self._shared(exchange)})
+        return logged.replace(**bodies, **self._shared(exchange))
 
     def _shared(self, exchange: ModelExchange) -> dict[str, object]:
         """The request without what an earlier line has."""
@@ -206,7 +206,7 @@ def read_exchanges(path: Path) -> Iterator[LoggedExchange]:
             if logged.same_turns and name:
                 fields[name] = [*_turns_of(base)[1][: logged.same_turns], *rest]
             requests[logged.line] = {**logged.request, **fields}
-            yield logged.model_copy(update={"request": requests[logged.line]})
+            yield logged.replace(request=requests[logged.line])
 
 
 def _turns_of(request: JsonObject) -> tuple[str, list[object]]:

@@ -197,7 +197,7 @@ class EnvironmentFinder:
         if known.found is None and len(known.failures) < _MAX_TRIALS:
             paths = tuple(str(path) for path in change.tests)
             narrowed = [
-                replace(proposal, tests=proposal.tests.model_copy(update={"paths": paths}))
+                replace(proposal, tests=proposal.tests.replace(paths=paths))
                 for proposal in proposals
             ]
             try:

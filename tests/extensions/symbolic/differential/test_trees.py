@@ -61,7 +61,7 @@ def test_attempt_with_another_patch_has_no_trees(left):
 
 
 def test_attempt_of_a_changed_task_has_no_trees(left):
-    record = facts_of(left).record.model_copy(update={"task_digest": "another"})
+    record = facts_of(left).record.replace(task_digest="another")
     with pytest.raises(NotComparableError, match="the task has changed since"):
         trees_of(facts_of(left, record=record))
 
