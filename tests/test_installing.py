@@ -22,6 +22,8 @@ from tests.core.test_extras import named_extras
 from tests.patience import HANG_SECONDS
 from tests.tiers import Tier, chosen_tier
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).parents[1]
 _SECONDS = 10 * HANG_SECONDS  # pip downloads what builds the wheel
 _PRINTED = "from agentbench.core.extras import install_command as c; print(c({}))"

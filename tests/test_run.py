@@ -6,6 +6,8 @@ import pytest
 
 from tests.run import Outcome, Session, skip_reasons
 
+pytestmark = pytest.mark.full
+
 ONCE = """
 import os, pathlib
 def test_{name}():

@@ -8,40 +8,15 @@ import pytest
 
 from tests.tier_plugin import Guard, check_that_it_is_imported
 from tests.tiers import (
-    CONFORMANCE,
-    FIRST_FILES,
     INSTALLATION,
-    LONG_FILES,
-    SANDBOXED_FILES,
     TESTS,
     Tier,
-    UnplacedTestError,
+    WrongTierError,
     gate_and_soak,
     may_exceed_quick,
-    place_of,
     proves_installation,
     tier_of,
 )
-
-
-def test_every_file_has_a_tier():
-    files = [path.relative_to(TESTS) for path in TESTS.rglob("test_*.py")]
-    assert {place_of(PurePosixPath(path)) for path in files} == {Tier.QUICK, Tier.FULL}
-
-
-def test_a_new_folder_without_a_tier_is_refused_with_what_to_do():
-    with pytest.raises(UnplacedTestError, match=r"tests/new/test_it\.py: no tier; add its folder"):
-        place_of(PurePosixPath("new/test_it.py"))
-
-
-def test_the_tables_name_files_that_are_there():
-    named = (
-        SANDBOXED_FILES | LONG_FILES | set(FIRST_FILES) | {INSTALLATION} | set(CONFORMANCE.values())
-    )
-    missing = [TESTS / name for name in sorted(named) if not (TESTS / name).is_file()]
-    # A deleted extension takes its tests along.
-    deleted = {path for path in missing if "extensions" in path.parts and not path.parent.is_dir()}
-    assert [path for path in missing if path not in deleted] == []
 
 
 @pytest.mark.parametrize(
@@ -78,7 +53,8 @@ class Item:
         (Item("cli/test_app.py", marks=("docker",)), Tier.FULL),
         (Item("cheats/test_lies.py", fixtures=("naive",)), Tier.SOAK),
         (Item("scoring/test_verdict.py", marks=("soak",)), Tier.SOAK),
-        (Item("cli/test_run.py"), Tier.FULL),
+        (Item("cli/test_run.py"), Tier.FULL),  # by its pytestmark
+        (Item("cli/test_app.py", marks=("full",)), Tier.FULL),
         (
             Item("sandbox/docker/test_provider.py", fixtures=("provider",), marks=("docker",)),
             Tier.QUICK,
@@ -108,7 +84,7 @@ def test_a_longer_test_in_a_file_that_does_not_say_so_is_refused():
     item = Item("core/test_schema.py", fixtures=("browser",))
     item.nodeid = "tests/core/test_schema.py::test_it"
     check_that_it_is_imported(item, Tier.QUICK)
-    with pytest.raises(UnplacedTestError, match="test_it belongs to the tier full by a fixture"):
+    with pytest.raises(WrongTierError, match="test_it belongs to the tier full by a fixture"):
         check_that_it_is_imported(item, Tier.FULL)
 
 
@@ -128,16 +104,16 @@ def guard():
 
 @pytest.mark.parametrize("program", ["bwrap", "/usr/bin/chromium"])
 def test_a_quick_test_that_starts_a_sandbox_or_a_browser_is_told_so(guard, program):
-    with pytest.raises(UnplacedTestError, match=r"test_y is in the quick tier and starts \w+"):
+    with pytest.raises(WrongTierError, match=r"test_y is in the quick tier and starts \w+"):
         guard.hook("subprocess.Popen", (program, [program], None, None))
-    with pytest.raises(UnplacedTestError, match="starts"):
+    with pytest.raises(WrongTierError, match="starts"):
         guard.hook("subprocess.Popen", (None, [program], None, None))
-    with pytest.raises(UnplacedTestError, match="starts"):
+    with pytest.raises(WrongTierError, match="starts"):
         guard.hook("subprocess.Popen", ("setpriv", ["setpriv", "--", program], None, None))
 
 
 def test_a_quick_test_that_speaks_to_an_engine_is_told_so(guard):
-    with pytest.raises(UnplacedTestError, match="speaks to a Docker engine"):
+    with pytest.raises(WrongTierError, match="speaks to a Docker engine"):
         guard.hook("socket.connect", (None, "/var/run/docker.sock"))
 
 
@@ -149,7 +125,7 @@ def test_other_programs_and_addresses_are_free(guard):
 
 
 def test_the_guard_of_this_session_sees_what_a_test_starts():
-    with pytest.raises(UnplacedTestError, match="test_the_guard_of_this_session"):
+    with pytest.raises(WrongTierError, match="test_the_guard_of_this_session"):
         subprocess.run(["bwrap", "--version"], check=True)
-    with socket.socket(socket.AF_UNIX) as connection, pytest.raises(UnplacedTestError):
+    with socket.socket(socket.AF_UNIX) as connection, pytest.raises(WrongTierError):
         connection.connect("/nowhere/docker.sock")

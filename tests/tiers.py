@@ -1,8 +1,9 @@
 """Three tiers of tests: quick (`make test`), full (`make test-all`) and soak (`make soak`).
 
-A tier holds the tests of the quicker ones, too. The tier of a test follows from its folder, its
-file and the fixtures that it uses. A test in an unknown folder stops the collection. The plugin
-tests/tier_plugin.py selects tests by tier and holds each quick test to its tier.
+A tier holds the tests of the quicker ones, too. A test is quick unless its folder, its fixtures or
+a marker say more: `pytestmark = pytest.mark.full` stands in files whose tests start a sandbox
+without a fixture's help, or take six seconds of CPU time. The plugin tests/tier_plugin.py selects
+tests by tier and holds each quick test to its tier.
 """
 
 import re
@@ -41,156 +42,12 @@ class Named(Protocol):
 T = TypeVar("T", bound=Named)
 
 
-class UnplacedTestError(pytest.UsageError):
-    """A test whose tier nothing tells."""
+class WrongTierError(pytest.UsageError):
+    """A quick test that does what only longer tests may, or a longer one that nobody would run."""
 
 
-FOLDERS: Mapping[str, Tier] = {
-    ".": Tier.QUICK,
-    "agents": Tier.QUICK,
-    "audit": Tier.QUICK,
-    "benchmarks": Tier.QUICK,
-    "chaos": Tier.FULL,
-    "cli": Tier.QUICK,
-    "cheats": Tier.FULL,
-    "attempt": Tier.QUICK,
-    "core": Tier.QUICK,
-    "importers": Tier.QUICK,
-    "docs": Tier.QUICK,
-    "e2e": Tier.FULL,
-    "extensions/adapters": Tier.QUICK,
-    "extensions/export": Tier.QUICK,
-    "extensions/llm": Tier.QUICK,
-    "extensions/mutation": Tier.QUICK,
-    "extensions/ray": Tier.QUICK,
-    "extensions/service": Tier.QUICK,
-    "extensions/symbolic": Tier.FULL,
-    "fakes": Tier.QUICK,
-    "integrity": Tier.QUICK,
-    "judge": Tier.QUICK,
-    "models": Tier.QUICK,
-    "mcp": Tier.QUICK,
-    "test_runs": Tier.QUICK,
-    "test_tools": Tier.QUICK,
-    "python_source": Tier.QUICK,
-    "report": Tier.QUICK,
-    "runs": Tier.QUICK,
-    "sandbox": Tier.QUICK,
-    "scoring": Tier.QUICK,
-    "tasks": Tier.QUICK,
-    "validation": Tier.QUICK,
-    "view": Tier.QUICK,
-}
-"""The tier of a folder's tests, unless a fixture or their file says more."""
-
-SANDBOXED_FILES = frozenset(
-    {
-        "extensions/adapters/test_episode.py",
-        "extensions/adapters/test_inspect_task.py",
-        "extensions/adapters/test_openenv_environment.py",
-        "extensions/adapters/test_process_judge.py",
-        "extensions/adapters/test_trl_reward.py",
-        "extensions/adapters/test_verifiers_taskset.py",
-        "models/gateway/test_behind_relay.py",
-        "sandbox/egress/test_proxied_sandbox.py",
-        "attempt/test_commands_before_tests.py",
-        "report/test_failures_of_runs.py",
-        "audit/test_attempt_rules.py",
-        "extensions/symbolic/differential/test_differential_audit.py",
-        "extensions/symbolic/differential/test_search.py",
-        "extensions/symbolic/differential/test_cases.py",
-        "extensions/symbolic/differential/test_confirmation.py",
-        "extensions/symbolic/differential/test_input_search.py",
-        "extensions/symbolic/differential/test_trees.py",
-        "cli/test_audit.py",
-        "cli/test_diagnosis.py",
-        "cli/test_doctor.py",
-        "cli/tasks/test_validation.py",
-        "cli/tasks/test_import_release.py",
-        "cli/tasks/test_import_swebench.py",
-        "cli/tasks/test_mine.py",
-        "cli/tasks/test_history.py",
-        "cli/test_old_runs.py",
-        "cli/test_outcome.py",
-        "cli/test_run_execution.py",
-        "cli/test_resume.py",
-        "cli/test_run.py",
-        "cli/test_shown.py",
-        "extensions/mutation/test_task_scores.py",
-        "cli/serve/test_task_project.py",
-        "cli/test_validate.py",
-        "extensions/symbolic/differential/test_run_comparison.py",
-        "importers/test_history.py",
-        "extensions/export/test_data_set.py",
-        "judge/test_judge.py",
-        "judge/test_session.py",
-        "extensions/service/test_client.py",
-        "extensions/service/test_jobs.py",
-        "extensions/service/test_restarts.py",
-        "extensions/service/test_security.py",
-        "extensions/service/test_server.py",
-        "extensions/service/test_service_jobs.py",
-        "importers/release/test_release_import.py",
-        "extensions/mutation/test_mutation_measurement.py",
-        "validation/environment/test_trials.py",
-        "validation/test_task_proof.py",
-        "validation/test_task_validation.py",
-        "importers/swebench/test_detected_environments.py",
-        "importers/swebench/test_located_tests.py",
-        "docs/test_commands.py",
-        "docs/test_walkthrough.py",
-        "mcp/test_tools.py",
-        "runs/test_runs_start.py",
-        "sandbox/bubblewrap/test_program.py",
-        "sandbox/test_registry.py",
-        "sandbox/docker/test_diagnosis.py",
-        "attempt/test_verifier_run.py",
-    }
-)
-"""Files with tests that start a sandbox, or speak to an engine, without a fixture's help."""
-
-LONG_FILES = frozenset(
-    {
-        "extensions/llm/test_llm_agent.py",
-        "cli/test_clean.py",
-        "cli/tasks/test_import_hub.py",
-        "cli/test_dry_run.py",
-        "importers/harbor/mounted/test_agentbench_judge.py",
-        "report/test_leaderboard_text.py",
-        "report/test_significance.py",
-        "runs/test_components.py",
-        "scoring/test_multiplicity.py",
-        "integrity/expectation_changes/test_mutation_engine.py",
-        "integrity/expectation_changes/test_mutation_opaque_ids.py",
-        "integrity/expectation_changes/test_shipped_tasks.py",
-        "integrity/test_suspicious_code.py",
-        "importers/swebench/test_importing.py",
-        "tasks/project/test_scm_version.py",
-        "test_installing.py",
-        "test_run.py",
-        "view/test_hostile.py",
-    }
-)
-"""Files that take six seconds of CPU time or more."""
-
-FIRST_FILES = (
-    "extensions/adapters/test_trl_reward.py",
-    "extensions/adapters/test_verifiers_taskset.py",
-    "extensions/adapters/test_inspect_task.py",
-    "extensions/adapters/test_openenv_environment.py",
-    "extensions/symbolic/differential/test_differential_audit.py",
-    "extensions/symbolic/differential/test_cases.py",
-    "chaos/test_killed_runner.py",
-    "chaos/test_lost_engine.py",
-    "cli/tasks/test_import_swebench.py",
-    "e2e/clients/test_clients_in_bubblewrap.py",
-    "e2e/clients/test_clients_in_docker.py",
-    "extensions/symbolic/test_mcp_symbolic.py",
-    "e2e/test_shared_preparations.py",
-    "e2e/test_swebench.py",
-    "extensions/ray/test_ray_cluster.py",
-)
-"""Files with a test or a fixture of half a minute: a worker that began it last would end last."""
+FULL_FOLDERS = ("chaos", "cheats", "e2e", "extensions/symbolic")
+"""Folders without quick tests."""
 
 FIXTURES: Mapping[str, Tier] = {
     "attempt_by": Tier.FULL,
@@ -228,11 +85,7 @@ INSTALLATION = "e2e/test_installation.py"
 
 
 def tier_of(item: pytest.Item, strongest: str) -> Tier:
-    """The tier of a test, on a machine with this strongest sandbox.
-
-    Raises:
-        UnplacedTestError: Its folder has no tier.
-    """
+    """The tier of a test, on a machine with this strongest sandbox."""
     path = PurePosixPath(item.path.relative_to(TESTS).as_posix())
     if item.get_closest_marker("soak"):
         return Tier.SOAK
@@ -240,30 +93,28 @@ def tier_of(item: pytest.Item, strongest: str) -> Tier:
         return Tier.QUICK
     tiers = [place_of(path)]
     tiers += [FIXTURES[name] for name in getattr(item, "fixturenames", ()) if name in FIXTURES]
-    if item.get_closest_marker("docker"):
+    if item.get_closest_marker("docker") or item.get_closest_marker("full"):
         tiers.append(Tier.FULL)
     return max(tiers, key=lambda tier: tier.rank)
 
 
+@cache
 def place_of(path: PurePosixPath) -> Tier:
-    """The lowest tier of the tests in a file, by its path below tests/.
+    """The lowest tier of the tests in a file, by its folder and its `pytestmark`.
 
-    Raises:
-        UnplacedTestError: Its folder has no tier.
+    Files of a longer tier are not imported in a quick run, so this reads only their text.
     """
-    depth = 2 if path.parts[0] == "extensions" else 1  # each of them has a tier of its own
-    folder = "/".join(path.parts[:depth]) if len(path.parts) > depth else "."
-    if folder not in FOLDERS:
-        raise UnplacedTestError(
-            f"tests/{path}: no tier; add its folder to FOLDERS in tests/tiers.py"
-        )
-    return Tier.FULL if str(path) in SANDBOXED_FILES | LONG_FILES else FOLDERS[folder]
+    if any(path.is_relative_to(folder) for folder in FULL_FOLDERS):
+        return Tier.FULL
+    text = (TESTS / path).read_text("utf-8")
+    return Tier.FULL if _FULL_FILE.search(text) else Tier.QUICK
 
 
+_FULL_FILE = re.compile(r"^pytestmark = (?:\[\s*)?pytest\.mark\.full\b", re.MULTILINE)
 _ON_FIXTURES = ("options", "page", "run_folder", "workshop")
 """Fixtures that use one of FIXTURES."""
 _FIXTURES_ASKED = re.compile(r"def (\w+)\(([^)]*)\)|(?:usefixtures|getfixturevalue)\(([^)]*)\)")
-_LONGER_MARK = re.compile(r"\bmark\.(docker|soak)\b|\bgate_and_soak\b")
+_LONGER_MARK = re.compile(r"\bmark\.(docker|full|soak)\b|\bgate_and_soak\b")
 
 
 @cache

@@ -14,6 +14,8 @@ from tests.validation.test_task_validation import follow
 
 from agentbench.tasks.loading import load_task  # isort: skip
 
+pytestmark = pytest.mark.full
+
 BUILD = """\
 from pathlib import Path
 

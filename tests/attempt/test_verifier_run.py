@@ -33,6 +33,8 @@ from tests.patience import with_growing_limit
 from tests.runs.records import RUN
 from tests.sandbox.conformance_base import sh
 
+pytestmark = pytest.mark.full
+
 docker = pytest.mark.docker
 
 

@@ -10,6 +10,8 @@ from agentbench.tasks.control_level import ControlLevel
 from tests.audit.conftest import attempt_of, edit_record, lines_of, make_run
 from tests.e2e.small_task import BUGGY, FIXED, HIDDEN, LISTED
 
+pytestmark = pytest.mark.full
+
 ATTEMPT_FOLDER = "attempts/small/1"
 OTHER_FIX = BUGGY.replace("sum(prices[1:])", "sum(list(prices))")
 

@@ -14,6 +14,8 @@ from tests.chaos.killing import Disturbing, kill_and_go_on, shares
 from tests.sandbox.compose_services import STORE, compose
 from tests.sandbox.docker_fixtures import engine
 
+pytestmark = pytest.mark.first
+
 __all__ = ["compose", "engine"]
 
 FEW = ("fixed-slowly", "late")

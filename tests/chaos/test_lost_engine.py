@@ -15,6 +15,8 @@ from tests.sandbox.compose_services import STORE
 from tests.sandbox.private_engines import folder_of_an_engine, give_base_image
 from tests.sandbox.second_engine import SecondEngine, second_engine
 
+pytestmark = pytest.mark.first
+
 _LONGEST = 900  # seconds for what is left of a run
 
 

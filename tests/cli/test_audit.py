@@ -8,6 +8,8 @@ from agentbench.audit.audit import ATTEMPT_RULES, RUN_RULES, TASK_RULES
 from tests.audit.conftest import make_run, write_task
 from tests.e2e.small_task import FIXED, HIDDEN
 
+pytestmark = pytest.mark.full
+
 SECRET = '[environment]\nenv = { API_KEY = "x" }'
 
 

@@ -13,6 +13,8 @@ from agentbench.core.file_locks import SharedLock
 from agentbench.sandbox.interface import Limits
 from agentbench.sandbox.registry import select_back_end
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture
 def clean(cli, monkeypatch, tmp_path):

@@ -4,6 +4,8 @@ from agentbench.cli.doctor import check_base_image, diagnose
 from agentbench.core.files import OWNER
 from agentbench.sandbox.registry import BACK_ENDS_BY_NAME
 
+pytestmark = pytest.mark.full
+
 KEY = "sk-very-secret"
 
 

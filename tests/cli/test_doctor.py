@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(autouse=True)
 def _alone(tmp_path, monkeypatch):

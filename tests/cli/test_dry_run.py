@@ -4,6 +4,8 @@ import pytest
 
 from tests.e2e.models.client import CLIENT
 
+pytestmark = pytest.mark.full
+
 PRESET = f"""
 name = "mine"
 about = "does what its model says"

@@ -20,7 +20,10 @@ from tests.fakes.scripted_agent import ScriptedAgent
 ARCHIVES = sorted((Path(__file__).parents[1] / "old_runs").glob("*.tar.xz"))
 TASKS = Path(__file__).parents[2] / "tasks"
 
-pytestmark = pytest.mark.parametrize("archive", ARCHIVES, ids=lambda path: path.name[:-7])
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.parametrize("archive", ARCHIVES, ids=lambda path: path.name[:-7]),
+]
 
 
 @pytest.fixture

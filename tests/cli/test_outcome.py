@@ -8,6 +8,8 @@ from agentbench.runs.options import RunOptions
 from agentbench.runs.start import start_run
 from tests.fakes.staging import local_provider, small_task
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture
 def run(tmp_path):

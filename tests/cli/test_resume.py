@@ -9,6 +9,8 @@ from agentbench.runs.start import start_run
 from agentbench.runs.store.store import RunStore, run_lock
 from tests.fakes.staging import local_provider, small_task
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture
 def cut_off(tmp_path):

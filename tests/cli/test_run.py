@@ -6,6 +6,8 @@ import pytest
 
 from agentbench.report.json_documents import render_schemas
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture
 def run(cli, tasks, sandbox, tmp_path):

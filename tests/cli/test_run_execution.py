@@ -18,6 +18,8 @@ from tests.fakes.staging import local_provider, small_task
 from tests.patience import HANG_SECONDS, wait_until
 from tests.sandbox.conformance_base import sh
 
+pytestmark = pytest.mark.full
+
 
 def begun(tmp_path, agent, **more):
     options = RunOptions(

@@ -16,6 +16,8 @@ import pytest
 from tests.fakes.staging import small_task
 from tests.patience import HANG_SECONDS
 
+pytestmark = pytest.mark.full
+
 WAITS = "echo begun; while [ ! -e go ]; do sleep 0.05; done"
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 CURSOR = ("\x1b[?25l", "\x1b[?25h")  # hidden, shown

@@ -8,6 +8,8 @@ from agentbench.runs.store.store import find_run
 from agentbench.view.runs_folder import RunsFolder
 from tests.e2e.small_task import FIXED, HIDDEN, LISTED, SmallTask
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture
 def validate(cli, sandbox, tmp_path):

@@ -24,6 +24,8 @@ from tests.docs.pages import PAGES, ROOT, ShellBlock, shell_blocks
 from tests.e2e.small_task import SmallTask
 from tests.patience import HANG_SECONDS
 
+pytestmark = pytest.mark.full
+
 BLOCKS = [block for page in PAGES for block in shell_blocks(page)]
 PLAYED = [block for block in BLOCKS if block.mark.startswith("played")]
 LONG = ("README.md-3", "docs/audit.md-2", "docs/audit.md-5")

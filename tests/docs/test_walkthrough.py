@@ -17,6 +17,8 @@ from tests.docs.pages import ROOT, walkthrough
 from tests.needed import DOCKER
 from tests.patience import HANG_SECONDS
 
+pytestmark = pytest.mark.full
+
 _SECONDS = 60 * HANG_SECONDS
 _PREREQUISITES = ("python3", "python3-venv", "git", "make", "ca-certificates")
 _FRESH = "agentbench-tests/debian:12"

@@ -22,7 +22,7 @@ from tests.e2e.small_task import SmallTask
 from tests.fakes.staging import small_task
 from tests.sandbox.image_registry import Registry, running_registry
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.first, pytest.mark.docker]
 
 # Random, so that two machines which both set the task up are told apart.
 _FILES = dict(SmallTask().files)

@@ -20,7 +20,7 @@ from tests.e2e.swebench_tool import Tool
 from tests.importers.swebench.instances import write_lines
 from tests.tiers import Tier, chosen_tier
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.first, pytest.mark.docker]
 
 # A log has a stamp before each piece of output as it came, also within a line of the summary. An id
 # may be cut before a "=": a line of the report's own begins with more of them, or with a blank.

@@ -32,6 +32,8 @@ from tests.fakes.staging import local_provider, mirrors
 from tests.tasks.pocket import MESSAGE, Pocket
 from tests.validation.test_task_validation import follow
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="session")
 def pocket(tmp_path_factory):

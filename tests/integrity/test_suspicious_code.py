@@ -3,6 +3,8 @@ import pytest
 from agentbench.integrity.suspicious_code import suspicious_code
 from agentbench.scoring.evidence import Severity
 
+pytestmark = pytest.mark.full
+
 
 def seen(after: str | bytes, before: str | None = None, path: str = "shop.py") -> list[str]:
     content = after.encode() if isinstance(after, str) else after

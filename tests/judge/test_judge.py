@@ -28,6 +28,8 @@ from tests.fakes.staging import small_task
 from tests.judge.conftest import FIX, HALF, SLOW, OpenJudge, own_threads, patch_to
 from tests.patience import HANG_SECONDS, wait_until
 
+pytestmark = pytest.mark.full
+
 
 @pytest.mark.parametrize(
     ("patch", "reason", "reward", "share"),

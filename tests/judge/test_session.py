@@ -20,6 +20,8 @@ from tests.fakes.staging import small_task
 from tests.judge.conftest import OpenJudge, own_threads
 from tests.patience import wait_until
 
+pytestmark = pytest.mark.full
+
 
 def test_an_agent_works_in_a_sandbox_and_its_change_is_judged(
     open_judge: OpenJudge, task: Task

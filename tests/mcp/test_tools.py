@@ -25,6 +25,8 @@ from tests.fakes.replay import RecordingProvider
 from tests.fakes.staging import Desk, go, local_provider, prepare, small_task, staged
 from tests.sandbox.conformance_base import sh
 
+pytestmark = pytest.mark.full
+
 
 def asked(project, arguments, watch=None):
     return call_pytest_tool(project, arguments, watch or CallControl(cancel=Event()))

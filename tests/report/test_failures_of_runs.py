@@ -12,6 +12,8 @@ from tests.e2e.small_task import FIX, PARTIAL_FIX
 from tests.fakes.staging import local_provider, small_task
 from tests.validation.test_task_validation import follow
 
+pytestmark = pytest.mark.full
+
 TEST = "tests/test_hidden.py::test_every_price_counts"
 
 

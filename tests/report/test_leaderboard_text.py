@@ -14,6 +14,8 @@ from agentbench.report.text_reports import (
 from tests.report.hostile import HOSTILE
 from tests.report.several import attempts
 
+pytestmark = pytest.mark.full
+
 
 def board(*runs, **more):
     entrants = [

@@ -16,6 +16,8 @@ from tests.report.several import attempts
 from tests.runs.records import configuration, failed, lost, resolved
 from tests.view.conftest import client_of
 
+pytestmark = pytest.mark.full
+
 MADE = {"r": resolved, "f": failed, "l": lost}
 
 

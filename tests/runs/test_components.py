@@ -13,6 +13,8 @@ from agentbench.sandbox.interface import SandboxProvider
 from agentbench.sandbox.registry import select_back_end
 from tests.counted_calls import calls_of
 
+pytestmark = pytest.mark.full
+
 KEEP = """
 import os, sys
 from pathlib import Path

@@ -10,6 +10,8 @@ from agentbench.sandbox.registry import select_back_end
 from agentbench.tasks.task import TaskEnvironment
 from tests.fakes.unreliable_provider import UnreliableProvider
 
+pytestmark = pytest.mark.full
+
 
 def made(run) -> list[tuple[str, int]]:
     return [(record.task_id, record.attempt) for record in run.store.latest()]

@@ -12,6 +12,8 @@ from agentbench.sandbox.registry import (
     select_back_end,
 )
 
+pytestmark = pytest.mark.full
+
 PROCESS = BACK_ENDS_BY_NAME["process"]
 
 

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from agentbench.scoring.paired_comparison import compact_letters, holm
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _little_to_collect():

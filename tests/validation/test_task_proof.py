@@ -23,6 +23,8 @@ from tests.runs.records import failed, record_of, resolved
 from tests.scoring.strategies import A, B, C, attempt, case, expecting, ran
 from tests.validation.test_task_validation import follow
 
+pytestmark = pytest.mark.full
+
 PASSED, FAILED = CaseOutcome.PASSED, CaseOutcome.FAILED
 
 

@@ -28,6 +28,8 @@ from tests.e2e.small_task import BUGGY, FIXED, HIDDEN, LISTED, SmallTask
 from tests.fakes.staging import local_provider, mirrors, small_task
 from tests.validation.test_mutation_results import strength_of
 
+pytestmark = pytest.mark.full
+
 CHANCE = """
 
 import secrets

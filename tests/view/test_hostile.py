@@ -12,6 +12,8 @@ from tests.view.hostile_run import TASK, write_hostile_run
 from tests.view.server import serving
 from tests.view.test_run_cache import begun
 
+pytestmark = pytest.mark.full
+
 FORBIDDEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f]")
 ELEMENTS = "script:not([src='/static/view.js']), img, iframe, object, embed, video, style, base, x"
 OURS = "form:not(#filter, [method=dialog], [action='/compare']), meta[http-equiv], template, math"

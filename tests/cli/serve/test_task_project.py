@@ -11,6 +11,8 @@ from tests.e2e.small_task import SmallTask
 from tests.fakes.staging import local_provider
 from tests.sandbox.conformance_base import sh
 
+pytestmark = pytest.mark.full
+
 
 def asked(project, arguments):
     return call_pytest_tool(project, arguments, CallControl(cancel=Event()))

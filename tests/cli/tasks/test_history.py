@@ -6,6 +6,8 @@ import pytest
 from tests.e2e.small_task import LISTED
 from tests.tasks.pocket import Pocket
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def pocket(tmp_path_factory):

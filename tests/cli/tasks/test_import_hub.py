@@ -13,6 +13,8 @@ from tests.fakes.local_hub import local_hub
 from tests.importers.swebench.instances import RECIPES, Project
 from tests.patience import HANG_SECONDS, wait_until
 
+pytestmark = pytest.mark.full
+
 NAME = "Acme/bugs"
 TEST = "data/test-00000-of-00001.parquet"
 CARD = """\

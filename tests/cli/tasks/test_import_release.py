@@ -4,6 +4,8 @@ import pytest
 
 from tests.importers.release.local_index import NEW, OLD, local_index
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture
 def index(tmp_path):

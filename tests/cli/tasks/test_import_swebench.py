@@ -4,6 +4,8 @@ import pytest
 
 from tests.importers.swebench.instances import ID, RECIPES, Project, write_lines
 
+pytestmark = [pytest.mark.first, pytest.mark.full]
+
 FILE = "tests/test_counting.py"
 
 

@@ -4,6 +4,8 @@ import pytest
 
 from tests.tasks.pocket import Pocket
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def pocket(tmp_path_factory):

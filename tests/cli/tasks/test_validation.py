@@ -17,6 +17,8 @@ from agentbench.validation.task_validation import ValidationResult, validate_fol
 from tests.fakes.staging import small_task
 from tests.patience import wait_until
 
+pytestmark = pytest.mark.full
+
 GOOD = ValidationResult(folder=Path("out/a"), task_id=TaskId("a"), reasons=())
 BAD = ValidationResult(folder=Path("out/b"), task_id=TaskId("b"), reasons=("flaky: t.py::x (50%)",))
 REFUSAL = Rejection(where="f.jsonl:2", instance="x-1", field="patch", what="is empty")

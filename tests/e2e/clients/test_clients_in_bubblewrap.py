@@ -5,6 +5,8 @@ import pytest
 from tests.e2e.clients.clients import CLIENTS, SEEN, SHIPPED, after_stumbles, shipped_edit
 from tests.fakes.scripted_model import Fail, for_ever
 
+pytestmark = pytest.mark.first
+
 NAMES = (pytest.param("claude-code", marks=pytest.mark.soak), "codex")
 
 

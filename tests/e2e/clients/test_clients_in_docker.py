@@ -35,7 +35,7 @@ from tests.e2e.small_task import BUGGY, SmallTask
 from tests.fakes.scripted_model import Cut, Fail, by_turn, for_ever
 from tests.patience import HANG_SECONDS, with_growing_limit
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.first, pytest.mark.docker]
 
 # Codex works in bubblewrap (and below), and to install others takes minutes.
 NAMES = ("claude-code",)

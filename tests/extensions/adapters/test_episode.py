@@ -18,6 +18,8 @@ from tests.e2e.small_task import FIXED
 from tests.fakes.staging import local_provider, own_task
 from tests.fakes.unreliable_provider import UnreliableProvider
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def provider() -> SandboxProvider:

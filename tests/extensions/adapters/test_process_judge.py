@@ -9,6 +9,8 @@ from agentbench.errors import UsageError
 from agentbench.extensions.adapters.process_judge import JudgeSettings, close_judges, process_judge
 from tests.fakes.staging import local_provider
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture
 def settings(tmp_path: Path) -> JudgeSettings:

@@ -34,6 +34,8 @@ from tests.fakes.scripted_model import Call, Calls
 from tests.fakes.staging import local_provider, mirrors, small_task
 from tests.judge.conftest import patch_to
 
+pytestmark = pytest.mark.full
+
 KEPT = {"honest", "same as the solution", "shows a key"}
 LEAKS = {
     "sees the tests": Leak.HIDDEN_TESTS,

@@ -28,6 +28,8 @@ from tests.models.gateway.endpoint_clients import endpoint_to
 from tests.models.raw import raw_call, raw_text
 from tests.patience import with_growing_limit
 
+pytestmark = pytest.mark.full
+
 FIX = Call("edit", {"path": "code.py", "old_text": "x = 1", "new_text": "x = 2"})
 MISS = Call("edit", {"path": "code.py", "old_text": "y", "new_text": "z"})
 SUBMIT = Call("submit", {"summary": "x is 2 now"})

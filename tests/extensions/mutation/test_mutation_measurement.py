@@ -27,6 +27,8 @@ from tests.e2e.small_task import BUGGY, FIXED, HIDDEN, LISTED, VISIBLE, SmallTas
 from tests.fakes.staging import Desk, local_provider, mirrors, prepare, small_task, staged
 from tests.patience import with_growing_limit
 
+pytestmark = pytest.mark.full
+
 TOTAL = BUGGY[BUGGY.index("def total") : BUGGY.index("\n\ndef cheapest")]
 SUMMED = BUGGY.replace(
     TOTAL,

@@ -21,6 +21,8 @@ from tests.extensions.mutation.test_mutation_measurement import SUMMED, WEAK, Fa
 from tests.fakes.staging import local_provider
 from tests.validation.test_mutation_results import strength_of
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture
 def weak(tmp_path):

@@ -29,7 +29,7 @@ from tests.judge.conftest import SLOW
 from tests.runs.executors.conformance import ExecutorConformance, all_ended
 from tests.runs.records import RUN, configuration
 
-pytestmark = [needs_ray, quiet_ray]
+pytestmark = [pytest.mark.first, needs_ray, quiet_ray]
 
 WORKER = WorkerConfig(
     run_id=RUN,

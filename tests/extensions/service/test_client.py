@@ -20,6 +20,8 @@ from tests.fakes.staging import own_task
 from tests.judge.conftest import FIX, HALF, SLOW
 from tests.patience import wait_until
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture
 def judge(service: ServiceProcess):

@@ -16,6 +16,8 @@ from tests.fakes.staging import own_task
 from tests.judge.conftest import FIX, HALF, SLOW, patch_to
 from tests.patience import wait_until
 
+pytestmark = pytest.mark.full
+
 
 def tar_of(files: dict[str, str]) -> bytes:
     buffer = io.BytesIO()

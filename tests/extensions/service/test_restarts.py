@@ -4,10 +4,14 @@ import random
 import time
 from collections import Counter
 
+import pytest
+
 from agentbench.core.host import default_cache_dir
 from agentbench.sandbox.cleanup import find_dead_orphans
 from tests.extensions.service.conftest import StartService
 from tests.judge.conftest import FIX, HALF
+
+pytestmark = pytest.mark.full
 
 _KILLS = 10
 _JOBS_PER_KILL = 3

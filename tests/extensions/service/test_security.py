@@ -18,6 +18,8 @@ from tests.extensions.service.running import JSON, ServiceProcess, serving
 from tests.judge.conftest import FIX, SLOW
 from tests.patience import HANG_SECONDS, wait_until
 
+pytestmark = pytest.mark.full
+
 TAR = {"Content-Type": "application/x-tar"}
 Refused = Callable[..., dict]
 

@@ -11,6 +11,8 @@ from tests.extensions.service.conftest import StartService
 from tests.judge.conftest import SLOW
 from tests.patience import HANG_SECONDS, wait_until
 
+pytestmark = pytest.mark.full
+
 WAITING = ("/v1/jobs?group=nobody&wait=60", "/v1/jobs/{}?wait=60", "/v1/jobs/{}/events")
 LAST_LINE = "finishing what runs, for at most {} s (Ctrl-C: now)"
 

@@ -13,6 +13,8 @@ from agentbench.judge.submitted_change import SubmittedChange
 from tests.fakes.staging import own_task
 from tests.judge.conftest import FIX, OpenJudge, open_judge, provider
 
+pytestmark = pytest.mark.full
+
 __all__ = ["open_judge", "provider"]
 
 

@@ -13,6 +13,8 @@ from tests.mcp.connection import command_for, over_stdio
 from tests.patience import with_growing_limit
 from tests.tiers import Tier, chosen_tier, gate_and_soak
 
+pytestmark = pytest.mark.first
+
 NAMES = [row.name for row in ROWS]
 LONGER = (60, 300)  # seconds for a search, on a machine with much else to do
 SHORTER = {"equivalent, within bounds": 8}  # its search takes all the time that it is given

@@ -23,6 +23,8 @@ from tests.fakes.staging import local_provider
 from tests.importers.release.local_index import NEW, OLD
 from tests.needed import INDEX
 
+pytestmark = pytest.mark.full
+
 
 def test_a_pair_is_named_as_on_the_command_line():
     whole = ImportedPair(package="demo", old="1.0", new="1.1", fate=CandidateOutcome.KEPT)

@@ -9,6 +9,8 @@ from agentbench.validation.environment.trials import EnvironmentFinder
 from tests.fakes.staging import local_provider, mirrors
 from tests.importers.swebench.instances import Project
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture
 def project(tmp_path):

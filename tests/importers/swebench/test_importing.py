@@ -18,6 +18,8 @@ from tests.importers.swebench.conftest import import_all
 from tests.importers.swebench.instances import ID
 from tests.runs.records import configuration, failed, resolved
 
+pytestmark = pytest.mark.full
+
 
 @pytest.mark.parametrize("name", ["acme/x", "acme/x.git", "acme__x", "acme__x.git"])
 def test_a_clone_is_found_under_each_of_the_usual_names(tmp_path, name):

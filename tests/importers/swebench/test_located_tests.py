@@ -21,6 +21,8 @@ from tests.importers.swebench.conftest import import_all
 from tests.importers.swebench.instances import REPO, Project, write_lines
 from tests.validation.test_task_validation import follow
 
+pytestmark = pytest.mark.full
+
 FILE = "tests/test_counting.py"
 ENDING_TESTS = """\
 diff --git a/tests/test_ending.py b/tests/test_ending.py

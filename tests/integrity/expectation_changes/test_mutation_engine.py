@@ -16,6 +16,8 @@ from tests.integrity.expectation_changes.corpus_files import CORPUS
 from tests.integrity.expectation_changes.folding import differences, folded
 from tests.integrity.expectation_changes.real_pytest import outcomes
 
+pytestmark = pytest.mark.full
+
 PERHAPS = 3
 COPIED = {f"test_{n}.py" for n in ("names", "annotated", "texts", "containers", "approx_forms")}
 """In these a name or a product is compared with, and a disguise writes its value there."""

@@ -14,6 +14,8 @@ from agentbench.python_source.functions import split_id
 from tests.integrity.expectation_changes.corpus_files import CORPUS
 from tests.integrity.expectation_changes.real_pytest import outcomes
 
+pytestmark = pytest.mark.full
+
 PERHAPS = 3
 OPAQUE = re.compile(r"[a-z]{10}(-[a-z]{10})*")
 KEPT = {

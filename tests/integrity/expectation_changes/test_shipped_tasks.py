@@ -12,6 +12,8 @@ from agentbench.integrity.control_plan import _partition
 from agentbench.integrity.expectation_changes.engine import functions_by_tests, rewrite_tests
 from tests.integrity.expectation_changes.real_pytest import outcomes
 
+pytestmark = pytest.mark.full
+
 TASKS = Path(__file__).parents[3] / "tasks"
 NAMES = sorted(path.parent.name for path in TASKS.glob("*/task.toml"))
 SEEDS = (0,)

@@ -17,6 +17,8 @@ from tests.models.gateway.endpoint_clients import endpoint_to
 from tests.models.gateway.unix_endpoint import UnixEndpoint, echo, unix_endpoint
 from tests.patience import HANG_SECONDS
 
+pytestmark = pytest.mark.full
+
 WALLED = [
     "bubblewrap",
     pytest.param("docker", marks=pytest.mark.docker),

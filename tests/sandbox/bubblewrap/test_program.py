@@ -22,6 +22,8 @@ from agentbench.sandbox.bubblewrap.program import (
 from agentbench.sandbox.trees import FileOwner
 from tests.patience import HANG_SECONDS
 
+pytestmark = pytest.mark.full
+
 
 @pytest.mark.parametrize(
     ("message", "remedy"),

@@ -18,6 +18,8 @@ from agentbench.sandbox.docker.shared_containers import why_not_nesting
 from agentbench.sandbox.interface import Limits
 from tests.sandbox.docker_fixtures import engine
 
+pytestmark = pytest.mark.full
+
 __all__ = ["engine"]
 
 

@@ -32,6 +32,8 @@ from tests.sandbox.conformance_isolation import connects, listening
 from tests.sandbox.docker_fixtures import bridge_of
 from tests.sandbox.egress.proxy_client import WebServer
 
+pytestmark = pytest.mark.full
+
 LIMITS = Limits(memory_mib=512, pids=64, disk_mib=512)
 EVERYWHERE = [
     "bubblewrap",

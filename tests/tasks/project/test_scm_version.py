@@ -15,7 +15,10 @@ from agentbench.tasks.project_versions import scm_version
 from agentbench.tasks.task import RepoSource
 from tests.tasks.origins import Origin, run_git
 
-pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # what setuptools-scm cannot read
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]  # what setuptools-scm cannot read
 
 # Tag, commits since then, and the version without its local part.
 FORMS: tuple[tuple[str, int, str], ...] = (

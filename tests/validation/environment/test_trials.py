@@ -19,6 +19,8 @@ from tests.e2e.small_task import BUGGY, FIXED, HIDDEN, VISIBLE
 from tests.fakes.staging import local_provider
 from tests.validation.environment.trees import write_tree
 
+pytestmark = pytest.mark.full
+
 GOOD = {"x.py": "y = 1\n", "tests/test_x.py": "import x\n\n\ndef test_y():\n    assert x.y == 1\n"}
 HOLDS = Proposal(tests=PytestTable(paths=("tests",)), reasons=("as it is",))
 FAILS = Proposal(setup=TaskSetup(commands=("echo cannot >&2; exit 3",)), reasons=("exit 3",))

@@ -7,6 +7,8 @@ from tests.extensions.symbolic.differential.cases import CASES
 from tests.extensions.symbolic.differential.copies import TASKS, fix, resolved_by, weakened
 from tests.tiers import Tier, chosen_tier
 
+pytestmark = pytest.mark.first
+
 IN_THE_GATE = ("csv-dialect-sniffer", "semver-resolver")
 """One that the gate audits, and one more: cases differ in their tasks, not in what runs them."""
 

@@ -20,6 +20,8 @@ from tests.e2e.small_task import BUGGY, FIXED
 from tests.fakes.staging import local_provider
 from tests.patience import with_growing_limit
 
+pytestmark = pytest.mark.first
+
 ONE_PRICE = """\
 import basket
 

@@ -5,6 +5,8 @@ from importlib.resources import files
 
 import pytest
 
+pytestmark = pytest.mark.full
+
 TESTS = """\
 import pytest
 
