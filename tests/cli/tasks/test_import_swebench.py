@@ -4,7 +4,7 @@ import pytest
 
 from tests.importers.swebench.instances import ID, RECIPES, Project, write_lines
 
-pytestmark = [pytest.mark.first, pytest.mark.full]
+pytestmark = [pytest.mark.full, pytest.mark.first]
 
 FILE = "tests/test_counting.py"
 

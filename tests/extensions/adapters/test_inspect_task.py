@@ -10,7 +10,7 @@ from tests.extensions.adapters.conftest import Programs
 from tests.extensions.adapters.environments import package_programs
 from tests.fakes.scripted_model import Call, ScriptedModel
 
-pytestmark = [pytest.mark.first, pytest.mark.full, pytest.mark.docker]
+pytestmark = [pytest.mark.full, pytest.mark.first, pytest.mark.docker]
 
 
 def test_inspect_scores_a_fix_and_a_cheat_and_leaves_a_lost_sandbox_unscored(

@@ -12,7 +12,7 @@ from tests.extensions.adapters.conftest import Programs, model_variables
 from tests.extensions.adapters.environments import package_programs
 from tests.fakes.scripted_model import Call, ScriptedModel
 
-pytestmark = [pytest.mark.first, pytest.mark.full, pytest.mark.docker]
+pytestmark = [pytest.mark.full, pytest.mark.first, pytest.mark.docker]
 
 
 def url_of(server: "subprocess.Popen[str]") -> str:

@@ -21,7 +21,7 @@ from tests.fakes.scripted_model import Say, ScriptedModel
 from tests.fakes.staging import local_provider, own_task
 from tests.patience import wait_until
 
-pytestmark = [pytest.mark.first, pytest.mark.full]
+pytestmark = [pytest.mark.full, pytest.mark.first]
 
 _ANSWER = "The cause is clear.\n\n```diff\n{}```\nThat mends it."
 _OTHER = "```diff\n-a\n+b\n```"

@@ -9,7 +9,7 @@ from tests.extensions.adapters.conftest import Programs
 from tests.extensions.adapters.environments import package_programs
 from tests.fakes.scripted_model import Say, ScriptedModel
 
-pytestmark = [pytest.mark.first, pytest.mark.full, pytest.mark.docker]
+pytestmark = [pytest.mark.full, pytest.mark.first, pytest.mark.docker]
 
 
 def test_verifiers_rewards_a_fix_and_no_cheat_and_a_lost_sandbox_is_an_error(
