@@ -14,7 +14,7 @@ from tests.needed import DOCKER
 from tests.tiers import Tier, chosen_tier
 
 # Their asserts are rewritten only if asked for before they are imported.
-pytest.register_assert_rewrite("tests.e2e.bench", "tests.cheats.trials")
+pytest.register_assert_rewrite("tests.e2e.bench", "tests.corpora.cheats.trials")
 
 pytest_plugins = ["tests.browser", "tests.tier_plugin"]
 

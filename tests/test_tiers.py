@@ -51,7 +51,7 @@ class Item:
         (Item("chaos/test_hostile.py"), Tier.FULL),
         (Item("view/test_app.py", fixtures=("browser",)), Tier.FULL),
         (Item("cli/test_app.py", marks=("docker",)), Tier.FULL),
-        (Item("cheats/test_lies.py", fixtures=("naive",)), Tier.SOAK),
+        (Item("corpora/cheats/test_lies.py", fixtures=("naive",)), Tier.SOAK),
         (Item("scoring/test_verdict.py", marks=("soak",)), Tier.SOAK),
         (Item("cli/test_run.py"), Tier.FULL),  # by its pytestmark
         (Item("cli/test_app.py", marks=("full",)), Tier.FULL),
@@ -72,7 +72,7 @@ def test_the_tier_follows_from_folder_file_fixtures_and_marks(item, tier):
         ("chaos/test_hostile.py", True),  # by its folder
         ("view/test_browsing.py", True),  # by a fixture
         ("test_browser.py", True),  # by a fixture that uses one
-        ("cheats/test_lies.py", True),
+        ("corpora/cheats/test_lies.py", True),
         ("attempt/stages/test_setup.py", True),
     ],
 )

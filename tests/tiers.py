@@ -46,7 +46,7 @@ class WrongTierError(pytest.UsageError):
     """A quick test that does what only longer tests may, or a longer one that nobody would run."""
 
 
-FULL_FOLDERS = ("chaos", "cheats", "e2e", "extensions/symbolic")
+FULL_FOLDERS = ("chaos", "corpora", "e2e", "extensions/symbolic")
 """Folders without quick tests."""
 
 FIXTURES: Mapping[str, Tier] = {

@@ -17,8 +17,8 @@ from agentbench.scoring.evidence import AgentEnding
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.task import Task
 from agentbench.taxonomy import StageName
-from tests.attempt import test_verifier_run
-from tests.attempt.test_verifier_run import Bench, oracle
+from tests.attempt.e2e import test_verifier_run
+from tests.attempt.e2e.test_verifier_run import Bench, oracle
 from tests.fakes.scripted_agent import Given, ScriptedAgent
 from tests.sandbox.conformance_base import sh
 

@@ -1,6 +1,6 @@
 """The same faults with Podman in the place of Docker's engine, in the soak.
 
-Whole attempts on Podman are in the gate, in tests/sandbox/docker/test_podman.py.
+Whole attempts on Podman are in the gate, in tests/sandbox/docker/e2e/test_podman.py.
 """
 
 import random

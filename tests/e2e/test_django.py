@@ -13,7 +13,7 @@ from agentbench.taxonomy import FailureReason
 from agentbench.test_runs.execution import execute_tests
 from agentbench.test_runs.python_runners import reporter_mounts, runner_of
 from agentbench.test_runs.runner import RunRequest
-from tests.cheats.cheat import adds
+from tests.corpora.cheats.cheat import adds
 from tests.e2e.bench import Bench
 from tests.e2e.django_source import BOTH, FIXED_TEST, copy_source, write_django_task
 from tests.fakes.local_sandbox import LocalSandbox

@@ -10,7 +10,7 @@ from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.taxonomy import FailureReason, StageName
 from agentbench.validation.task_proof import prove
-from tests.cheats.cheat import adds, writes
+from tests.corpora.cheats.cheat import adds, writes
 from tests.e2e.bench import Bench
 from tests.e2e.small_task import BUGGY, FIX, PARTIAL_FIX, SERIAL, SmallTask
 

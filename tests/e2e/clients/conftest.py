@@ -12,7 +12,7 @@ from agentbench import AttemptRecord, run_attempt
 from agentbench.agents.preset import PresetAgent, find_preset
 from agentbench.runs.store.store import RunStore
 from agentbench.taxonomy import FailureReason, Fault
-from tests.cheats.test_secrets import seen_in
+from tests.corpora.cheats.test_secrets import seen_in
 from tests.e2e.bench import Bench
 from tests.e2e.clients.clients import CLIENTS, Client
 from tests.fakes.scripted_answers import Script

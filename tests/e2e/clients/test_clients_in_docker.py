@@ -18,7 +18,7 @@ from agentbench.agents.client_bundles import TOOLS_MOUNT
 from agentbench.agents.preset import PresetAgent, find_preset
 from agentbench.sandbox.interface import Command, Limits
 from agentbench.taxonomy import FailureReason, Fault
-from tests.cheats.test_secrets import seen_in
+from tests.corpora.cheats.test_secrets import seen_in
 from tests.e2e.bench import Bench
 from tests.e2e.clients.clients import (
     CLIENTS,

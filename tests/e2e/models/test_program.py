@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.cheats.test_secrets import DRESSED, LOOK, dressings, seen_in
+from tests.corpora.cheats.test_secrets import DRESSED, LOOK, dressings, seen_in
 from tests.e2e.models.client import command
 from tests.e2e.models.test_models import DONE, RUN_FIX
 from tests.e2e.program import records_of, run_program
