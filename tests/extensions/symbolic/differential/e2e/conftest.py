@@ -1,16 +1,12 @@
-"""The sandbox of the audits."""
+"""The environment of the audits that are run as commands."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from agentbench.errors import UnavailableError
-from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
-
 
 @pytest.fixture(scope="session")
-def bubblewrap(cache_dir: Path) -> BubblewrapProvider:
-    try:
-        return BubblewrapProvider.connect(cache_dir=cache_dir)
-    except UnavailableError as fault:
-        pytest.skip(str(fault))
+def environ(cache_dir: Path) -> dict[str, str]:
+    """The process's own variables, with the cache of these tests."""
+    return {**os.environ, "AGENTBENCH_CACHE": str(cache_dir), "NO_COLOR": "1", "COLUMNS": "200"}

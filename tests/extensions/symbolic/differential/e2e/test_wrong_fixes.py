@@ -23,7 +23,7 @@ def wrong(tmp_path_factory):
     return run_at_weakened("wrong", tmp_path_factory.mktemp("wrong"))
 
 
-@pytest.mark.usefixtures("bubblewrap")
+@pytest.mark.usefixtures("provider")
 @of_each_task
 def test_wrong_fix_that_passes_weak_tests_is_found(wrong, task, environ, tmp_path):
     told = with_growing_limit(

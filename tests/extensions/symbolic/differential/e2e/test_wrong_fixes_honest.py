@@ -23,7 +23,7 @@ def honest(tmp_path_factory):
     return run_at_weakened("honest", tmp_path_factory.mktemp("honest"))
 
 
-@pytest.mark.usefixtures("bubblewrap")
+@pytest.mark.usefixtures("provider")
 @of_each_task
 def test_differently_written_honest_fix_has_no_finding(honest, task, environ, tmp_path):
     found = with_growing_limit(
