@@ -358,7 +358,6 @@ class _DescribedSchema(GenerateJsonSchema):
     """A JSON Schema with the docstrings of fields as their descriptions."""
 
     def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
-        """The schema of one model."""
         document = super().model_schema(schema)
         model: type[BaseModel] = schema["cls"]
         docstrings = field_docstrings(model)
