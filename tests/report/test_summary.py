@@ -38,6 +38,11 @@ def test_attempts_are_counted_by_task_and_lost_ones_are_not_judged():
     assert judged_scores(outcomes) == {TaskScore(1, 2): 1, TaskScore(1, 1): 1}
 
 
+def test_outcomes_that_are_alike_are_kept_once():
+    counted = outcomes_by_task(attempts("a", "rf", "rf"))
+    assert counted["task-0"] is counted["task-1"]
+
+
 def test_pairs_of_judged_attempts_leave_out_tasks_that_one_run_lost():
     both = {
         (TaskOutcome(1, 2, 1), TaskOutcome(0, 2, 2)): 3,

@@ -28,7 +28,8 @@ _PROVIDERS = {
     ApiFormat.GEMINI_GENERATE: "gemini",
 }
 _STARTED_WITHIN = timedelta(seconds=60)
-_REFUSAL_TIMEOUT_SCALE = 0.1  # some clients retry for minutes if their key is refused
+# Some clients retry for minutes if their key is refused.
+_REFUSAL_TIMEOUT_SCALE = 0.1
 
 
 def dry_run(
@@ -57,7 +58,7 @@ class _DryRunAgent(PresetAgent):
     def solve(
         self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
-        """Solve as usual, and note the workspace."""
+        # The scripted model names files by their absolute paths, which only the sandbox knows.
         self.prompter.workspace = str(sandbox.workspace)
         return super().solve(problem, sandbox, budget, model)
 
@@ -116,7 +117,12 @@ class _DryRun:
         ending = record.agent_run.ending if record.agent_run else None
         ended = ending is AgentEnding.SUBMITTED
         yield Check(what="ends by itself", ok=ended, detail="" if ended else record.detail)
-        yield _check_tokens(record, prompter)
+        usage = record.usage
+        found = (usage.input_tokens, usage.output_tokens) if usage is not None else (0, 0)
+        sent = (prompter.input_tokens, prompter.output_tokens)
+        detail = f"{found[0]} in, {found[1]} out; the model reported {sent[0]} and {sent[1]}"
+        ok = found == sent and sent[0] > 0
+        yield Check(what="tokens are counted", ok=ok, detail=detail)
 
     def is_refused(self) -> Check:
         """Whether the client reports a wrong key."""
@@ -130,11 +136,3 @@ class _DryRun:
         with serve_scripted_model(prompter) as url:
             options = self._options.replace(base_url=url, timeout_scale=scale)
             return run_attempt(self._task, self._agent, sandbox=self._provider, options=options)
-
-
-def _check_tokens(record: AttemptRecord, prompter: ScriptedModel) -> Check:
-    usage = record.usage
-    found = (usage.input_tokens, usage.output_tokens) if usage is not None else (0, 0)
-    sent = (prompter.input_tokens, prompter.output_tokens)
-    detail = f"{found[0]} in, {found[1]} out; the model reported {sent[0]} and {sent[1]}"
-    return Check(what="tokens are counted", ok=found == sent and sent[0] > 0, detail=detail)

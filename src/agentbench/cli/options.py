@@ -339,11 +339,9 @@ class SandboxName(StrEnum):
 
 
 def _refusing(parse: Callable[[str], _Value]) -> Callable[[str], _Value]:
-    """A parser for typer, whose message names the option."""
-
     def parsed(text: str) -> _Value:
-        """The value of a text."""
         try:
+            # typer names the option only in messages of its own type.
             return parse(text)
         except UsageError as error:
             raise typer.BadParameter(str(error)) from None
@@ -352,7 +350,7 @@ def _refusing(parse: Callable[[str], _Value]) -> Callable[[str], _Value]:
 
 
 def _duration_option(flag: str, help_text: str, *, bare_unit: str, rich_help_panel: str) -> object:
-    """An option for a duration; a number without a unit has its former meaning."""
+    # --max-outage took minutes and --attempt-timeout seconds: plain numbers mean what they meant.
     parse = _refusing(partial(quantities.parse_duration, bare_unit=bare_unit))
     return typer.Option(
         flag, help=help_text, parser=parse, metavar="DURATION", rich_help_panel=rich_help_panel
@@ -377,10 +375,8 @@ def _number_option(
     most: float | None = None,
     rich_help_panel: str,
 ) -> object:
-    """An option for a limit; NaN is refused, as no value reaches or exceeds it."""
-
+    # No value reaches or exceeds NaN, so such a limit would never hold.
     def refuse_nan(value: float | None) -> float | None:
-        """Return the value unless it is NaN."""
         if value is not None and math.isnan(value):
             raise typer.BadParameter("expected a number, found nan")
         return value
@@ -562,18 +558,15 @@ class HistoryValidationOptions(ValidationOptions):
 
 
 def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of each group (a dataclass) among its parameters.
-
-    Typer makes options of a function's parameters. The returned function has the group's fields as
-    parameters instead of the group.
-    """
+    """Give a command the options of each group (a dataclass) among its parameters."""
+    # Typer makes options of a function's parameters. The returned function has the group's fields
+    # as parameters instead of the group.
     hints = get_type_hints(command, include_extras=True)
     groups = {name: hint for name, hint in hints.items() if isinstance(hint, type)}
     groups = {name: hint for name, hint in groups.items() if is_dataclass(hint)}
 
     @wraps(command)
     def expanded(**values: Any) -> None:  # noqa: ANN401 - what typer has parsed
-        """The command with the options of its groups."""
         for name, group in groups.items():
             values[name] = group(**{each.name: values.pop(each.name) for each in fields(group)})
         command(**values)
@@ -586,7 +579,8 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
             parameters.append(parameter)
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [parameter.replace(kind=keyword) for parameter in parameters]
-    del expanded.__wrapped__  # its signature is the command's
+    # typer would follow it to the command, whose signature still has the groups.
+    del expanded.__wrapped__
     vars(expanded)["__signature__"] = inspect.Signature(parameters)
     expanded.__annotations__ = {each.name: each.annotation for each in parameters}
     return expanded

@@ -23,7 +23,6 @@ def attempt_maker(
         return cluster.attempt_maker(configuration, settings, store)
 
     def make(planned: PlannedAttempt, agent: Agent, resources: RunResources) -> AttemptRecord:
-        """Make an attempt on this machine."""
         run_id = configuration.run_id
         attempts = LocalAttempts(run_id=run_id, agent=agent, resources=resources, store=store)
         return attempts.make(planned)
@@ -32,10 +31,8 @@ def attempt_maker(
 
 
 def capacity_for(jobs: int, *, elsewhere: bool) -> Capacity:
-    """This machine's capacity, but at least that of so many usual tasks.
-
-    The nodes of a cluster count their own slots.
-    """
+    """This machine's capacity, but at least that of so many usual tasks."""
+    # The nodes of a cluster count their own slots.
     if elsewhere:
         return Capacity(cpus=inf, memory_mib=inf)
     host, usual = Capacity.of_host((), jobs), TaskEnvironment()

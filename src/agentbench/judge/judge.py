@@ -41,8 +41,8 @@ from agentbench.sandbox.interface import SandboxProvider
 from agentbench.tasks.task import Task
 
 _AHEAD = 4  # times as many changes as jobs that `score_many` takes from its source
+# More commands of sessions at a time would only compete for the cores.
 _COMMANDS_PER_CORE = 8
-"""Commands of sessions at a time; more would only compete for the cores."""
 _NOT_OPEN = "the judge is not open; use it in a `with` or `async with` block"
 
 
@@ -190,7 +190,8 @@ class Judge:
         for session in sessions:
             session.close()
         were_jobs = judging.jobs.close()
-        judging.intake.shutdown()  # what it has not accepted yet is cancelled
+        # Changes that it has not accepted yet are cancelled.
+        judging.intake.shutdown()
         judging.commands.shutdown()
         judging.resources.cancel.set()
         judging.resources.background.finish()
@@ -303,7 +304,6 @@ class Judge:
         cancel = Event()
 
         def plan() -> SessionPlan:
-            """Find out the task, and give the session its number."""
             ready = judging.tasks.ready(task)
             if ready.task.steps:
                 raise UsageError(f"{ready.task.id}: expected a task with one step, found several")
@@ -320,7 +320,6 @@ class Judge:
             )
 
         def ended(session: Session) -> None:
-            """Forget the session."""
             with judging.session_lock:
                 judging.sessions.discard(session)
 

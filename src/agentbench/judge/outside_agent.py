@@ -44,7 +44,6 @@ class OutsideAgent:
 
     @property
     def context(self) -> PreparedContext:
-        """The inputs of the stage."""
         return self._context
 
     def open(self) -> None:
@@ -81,6 +80,7 @@ class OutsideAgent:
             SandboxError: there is no such file, it is larger than 64 MiB, or the sandbox is lost.
         """
         assert self._sandbox is not None
+        # The output of a command is text, so that other bytes would be lost.
         command = Command(
             argv=("sh", "-c", 'base64 < "$0"', str(path)),
             timeout=self.budget.remaining(),
@@ -141,5 +141,6 @@ class OutsideAgent:
 
     def close(self) -> None:
         """End the work without judging it; the owner removes the sandbox."""
-        self._working.pop_all()  # the network needs no change in a sandbox that is removed
+        # The network needs no change in a sandbox that is removed.
+        self._working.pop_all()
         self._watched.close()

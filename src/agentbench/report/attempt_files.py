@@ -80,7 +80,7 @@ class AttemptFiles:
         if file is None:
             return ()
         with file:
-            # A log may have gigabytes, of which the last lines are shown.
+            # Only the end is read, since a log may have any size.
             size = file.seek(0, 2)
             file.seek(max(0, size - _TAIL_BYTES))
             text = file.read(_TAIL_BYTES).decode("utf-8", "replace")

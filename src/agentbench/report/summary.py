@@ -47,14 +47,15 @@ class TaskOutcome(NamedTuple):
 
 
 def outcomes_by_task(attempts: Iterable[AttemptSummary]) -> dict[TaskId, TaskOutcome]:
-    """The outcome of each task."""
+    """The outcome of each task; equal ones are shared."""
     by_task: dict[TaskId, TaskOutcome] = {}
+    # A report on a million records may take 500 MB (docs/performance.md), and takes nearly all.
+    shared: dict[TaskOutcome, TaskOutcome] = {}
     for attempt in attempts:
         resolved, number, judged = by_task.get(attempt.task_id, TaskOutcome())
         is_judged = attempt.fault not in EXCLUDED_FAULTS
-        by_task[attempt.task_id] = TaskOutcome(
-            resolved + attempt.resolved, number + 1, judged + is_judged
-        )
+        outcome = TaskOutcome(resolved + attempt.resolved, number + 1, judged + is_judged)
+        by_task[attempt.task_id] = shared.setdefault(outcome, outcome)
     return by_task
 
 

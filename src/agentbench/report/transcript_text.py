@@ -55,4 +55,5 @@ def transcript(folder: Path) -> Iterator[str]:
 
 
 def _one_line(text: str) -> str:
+    # A tool's result may have any size, and only its start is shown.
     return one_line(text[: 4 * _MAX_CHARACTERS], limit=_MAX_CHARACTERS)

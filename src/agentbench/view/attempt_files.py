@@ -28,7 +28,7 @@ _HEAD_BYTES, _TAIL_BYTES = 4_096, 12_288  # bytes of a log
 _LIVE_TAIL = 2_048  # of a growing log
 _LIVE_LINES = 12
 _PATCH_BYTES = 256 * 1024
-# Browsers are slow with longer lines, and an agent decides how long they are.
+# An agent decides how long a line of its patch is.
 _LONGEST_LINE = 2_000
 STEPS_PER_PAGE = 50
 _CHUNK = 64 * 1024

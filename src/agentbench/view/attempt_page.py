@@ -21,7 +21,7 @@ from agentbench.view.rendering import PageContext, TemplateValues
 from agentbench.view.run_cache import LiveRun
 from agentbench.view.runs_folder import PageNotFoundError
 
-# The path in the record is not used: a record that was changed could name another file.
+# Independent of the record, which could name any file.
 _PATCH_FILE = "patch.diff"
 
 

@@ -23,7 +23,7 @@ from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.taxonomy import StageName
 from agentbench.view.runs_folder import RUN_FILE
 
-# A file system may keep whole seconds: only after that does a change surely show in the time.
+# Only after so many seconds does a folder's time certainly change with its content.
 _SETTLED_S = 2.0
 # So many summaries take 60 MB.
 _MAX_SUMMARIES = 200_000

@@ -63,7 +63,13 @@ class ServiceMetrics:
         """Count a job that has ended."""
         verdict = job.verdict
         reason = "" if verdict is None or verdict.reason is None else verdict.reason.value
-        self._ended.labels(_outcome(job), reason).inc()
+        if job.state is not JobState.DONE or verdict is None:
+            outcome = job.state.value
+        elif verdict.reward is None:
+            outcome = "no_verdict"
+        else:
+            outcome = "resolved" if verdict.resolved else "not_resolved"
+        self._ended.labels(outcome, reason).inc()
         if verdict is not None and not verdict.from_cache and verdict.run_id is not None:
             self._seconds.observe(verdict.seconds)
         if job.starts:
@@ -84,12 +90,3 @@ class ServiceMetrics:
 
     def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
         return Gauge(name, text, labels, registry=self._registry)
-
-
-def _outcome(job: ServiceJob) -> str:
-    """`resolved`, `not_resolved`, `no_verdict`, `failed` or `cancelled`."""
-    if job.state is not JobState.DONE or job.verdict is None:
-        return job.state.value
-    if job.verdict.reward is None:
-        return "no_verdict"
-    return "resolved" if job.verdict.resolved else "not_resolved"

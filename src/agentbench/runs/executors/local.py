@@ -82,14 +82,12 @@ class LocalExecutor:
         self._pool.shutdown(wait=True)
 
     def start(self, planned: PlannedAttempt) -> None:
-        """Begin one try in a free thread."""
-        self._pool.submit(self._finished, planned).add_done_callback(self._ended.put)
+        def made() -> FinishedAttempt:
+            return FinishedAttempt(planned=planned, record=self._make(planned))
 
-    def _finished(self, planned: PlannedAttempt) -> FinishedAttempt:
-        return FinishedAttempt(planned=planned, record=self._make(planned))
+        self._pool.submit(made).add_done_callback(self._ended.put)
 
     def ended(self, *, within: float) -> Sequence[FinishedAttempt]:
-        """The tries that have ended since; raises the exception of a try."""
         try:
             ended = [self._ended.get(timeout=within)]
         except Empty:
