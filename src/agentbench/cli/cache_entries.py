@@ -128,11 +128,9 @@ class CacheContents:
 
     @classmethod
     def connect(cls, folder: Path) -> "CacheContents":
-        """The cache, with an engine if one answers."""
         return cls(folder=folder, engine=_engine())
 
     def entries(self) -> list[CacheEntry]:
-        """All entries, with the current state of their locks."""
         return [
             *self._preparations(),
             *self._entries_in_engine(),

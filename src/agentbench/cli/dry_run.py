@@ -86,7 +86,6 @@ class _DryRun:
         )
 
     def installs(self) -> Check:
-        """Whether the client's programs can be installed."""
         try:
             image = self._provider.resolve_image(None)
             (mount,) = self._agent.mounts(self._provider, image)
@@ -95,7 +94,6 @@ class _DryRun:
         return Check(what="installs", ok=True, detail=mount.source.parent.name)
 
     def starts(self) -> Check:
-        """Whether the client starts."""
         image = self._provider.resolve_image(None)
         mounts = self._agent.mounts(self._provider, image)
         with self._provider.open(image, limits=Limits(), network=False, mounts=mounts) as sandbox:
@@ -107,7 +105,6 @@ class _DryRun:
         return Check(what="starts", ok=ok, detail=output)
 
     def works(self) -> Iterator[Check]:
-        """Whether the client solves the test task."""
         prompter = ScriptedModel(self._preset.rehearsal)
         record = self._attempt(prompter)
         wire = self._preset.wires[0].wire
@@ -125,7 +122,6 @@ class _DryRun:
         yield Check(what="tokens are counted", ok=ok, detail=detail)
 
     def is_refused(self) -> Check:
-        """Whether the client reports a wrong key."""
         prompter = ScriptedModel(self._preset.rehearsal, refuses=True)
         record = self._attempt(prompter, scale=_REFUSAL_TIMEOUT_SCALE)
         ok = record.failure_reason is FailureReason.LLM_ERROR

@@ -70,23 +70,16 @@ def report(
     runs: options.RunNames = None,
     format_name: Annotated[
         ReportFormat,
-        typer.Option("--format", help="The output format.", rich_help_panel=options.Panel.OUTPUT),
+        options.output_option("--format", help="The output format."),
     ] = ReportFormat.TABLE,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The output file; default: stdout.",
-            rich_help_panel=options.Panel.OUTPUT,
-        ),
+        options.output_option("--output", "-o", help="The output file; default: stdout."),
     ] = None,
     instances_dir: Annotated[
         Path | None,
-        typer.Option(
-            "--instances",
-            help="With swebench: a folder for each instance's report.",
-            rich_help_panel=options.Panel.OUTPUT,
+        options.output_option(
+            "--instances", help="With swebench: a folder for each instance's report."
         ),
     ] = None,
     github_summary: options.GithubSummary = False,

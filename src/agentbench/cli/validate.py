@@ -21,19 +21,14 @@ if TYPE_CHECKING:
 
 RecordOption = Annotated[
     bool,
-    typer.Option(
+    options.validation_option(
         "--record",
         help="Quarantine flaky tests in each task.toml, and store the results in proof.json.",
-        rich_help_panel=options.Panel.VALIDATION,
     ),
 ]
 ResumeOption = Annotated[
     bool,
-    typer.Option(
-        "--resume",
-        help="Skip tasks with a valid proof.json from --record.",
-        rich_help_panel=options.Panel.VALIDATION,
-    ),
+    options.validation_option("--resume", help="Skip tasks with a valid proof.json from --record."),
 ]
 
 
@@ -43,28 +38,20 @@ class StrengthOptions:
 
     measure: Annotated[
         bool,
-        typer.Option(
+        options.validation_option(
             "--strength",
             help="Also change the reference solution slightly, and list the changes that tests "
             "miss.",
-            rich_help_panel=options.Panel.VALIDATION,
         ),
     ] = False
     mutants: Annotated[
         int,
-        typer.Option(
-            "--mutants",
-            help="At most this many mutants per task.",
-            min=1,
-            rich_help_panel=options.Panel.VALIDATION,
-        ),
+        options.validation_option("--mutants", help="At most this many mutants per task.", min=1),
     ] = 60
     mutant_seed: Annotated[
         int,
-        typer.Option(
-            "--mutant-seed",
-            help="The seed that selects mutants, if there are more.",
-            rich_help_panel=options.Panel.VALIDATION,
+        options.validation_option(
+            "--mutant-seed", help="The seed that selects mutants, if there are more."
         ),
     ] = 0
     min_strength: Annotated[

@@ -55,18 +55,15 @@ class Job:
         return self.ready.task
 
     def give(self, future: "Future[JudgeVerdict]", verdict: JudgeVerdict) -> None:
-        """Give somebody a verdict."""
         # It may be cancelled meanwhile.
         with suppress(InvalidStateError):
             future.set_result(verdict)
 
     def finish(self, verdict: JudgeVerdict) -> None:
-        """Give everybody the verdict."""
         for future in tuple(self.waiting):
             self.give(future, verdict)
 
     def fail(self, error: BaseException) -> None:
-        """Give everybody the error."""
         for future in tuple(self.waiting):
             with suppress(InvalidStateError):
                 future.set_exception(error)
@@ -127,18 +124,15 @@ class JobRunner:
 
     @property
     def waiting(self) -> int:
-        """How many changes wait for a free slot."""
         with self._changed:
             return len(self._queue)
 
     @property
     def running(self) -> int:
-        """How many changes are being judged."""
         with self._changed:
             return len(self._running)
 
     def start(self) -> None:
-        """Start to judge."""
         self._dispatcher.start()
 
     def close(self) -> bool:

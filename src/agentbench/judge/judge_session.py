@@ -15,9 +15,8 @@ from agentbench.agents.predictions import PredictionsAgent
 from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.core.schema import JsonObject
 from agentbench.errors import RunCancelled, SandboxError, UsageError
-from agentbench.judge.attempt_session import AttemptSession
+from agentbench.judge.attempt_session import AttemptSession, OutsideAgent
 from agentbench.judge.judge_verdict import JudgeVerdict
-from agentbench.judge.outside_agent import OutsideAgent
 from agentbench.judge.reward_kind import RewardKind
 from agentbench.judge.scoring import Seconds, in_seconds
 from agentbench.judge.submitted_change import JUDGE_AGENT

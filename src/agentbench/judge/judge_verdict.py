@@ -61,7 +61,6 @@ class JudgeVerdict(Schema):
 
     @classmethod
     def of(cls, record: AttemptRecord, change_digest: str, kind: RewardKind) -> "JudgeVerdict":
-        """The verdict in a record."""
         to_fix = [test for test in record.tests if test.listed == "fail_to_pass"]
         fixed = sum(test.final is CaseOutcome.PASSED for test in to_fix)
         return cls(

@@ -74,7 +74,6 @@ class SubmittedChange:
         return cls(digest=_digest(b"tree", content), content=content, paths=paths)
 
     def agent(self, task_id: TaskId) -> Agent:
-        """The agent that submits this change to a task."""
         if self.paths is not None:
             return TreeAgent(name=JUDGE_AGENT, tar=self.content, paths=self.paths)
         return PredictionsAgent({task_id: self.content or None}, name=JUDGE_AGENT)
@@ -82,8 +81,6 @@ class SubmittedChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Member:
-    """A file or a link of a tree."""
-
     path: PurePosixPath
     content: bytes = b""
     executable: bool = False

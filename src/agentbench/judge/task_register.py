@@ -78,7 +78,6 @@ class TaskRegister:
             return found
 
     def next_number(self, task: Task) -> int:
-        """The number of the next attempt at a task."""
         with self._lock:
             number = self._numbers[task.id] = self._numbers.get(task.id, 0) + 1
             if number > self._configuration.attempts:
@@ -86,7 +85,6 @@ class TaskRegister:
             return number
 
     def write_ending(self, ending: RunEnding) -> None:
-        """Write to run.json how the run ended."""
         with self._lock:
             self._write(ended_at=datetime.now(UTC), ending=ending)
 

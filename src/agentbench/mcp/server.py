@@ -155,8 +155,6 @@ async def run_in_thread(
 
 
 class _ProgressRelay:
-    """Passes progress from a thread to a coroutine; only the latest counts."""
-
     def __init__(self, tell: ProgressReporter | None) -> None:
         self._tell = tell
         self._latest: RunProgress | None = None

@@ -174,8 +174,6 @@ def _app(server: Server[object], address: HttpAddress, port: int) -> Callable[..
 
 
 class _SingleTokenVerifier(TokenVerifier):
-    """Accepts only the token that the server was started with."""
-
     def __init__(self, token: str) -> None:
         self._token = token.encode()
 

@@ -64,7 +64,6 @@ class AttemptFiles:
     open: Callable[[str], BinaryIO | None]
 
     def patch(self) -> bytes:
-        """The agent's patch; empty without one."""
         return self._read("patch.diff")
 
     def final_report(self) -> StoredReport:

@@ -51,7 +51,6 @@ class Comparison:
 
     @property
     def tasks(self) -> int:
-        """The number of common tasks."""
         return self.overall.tasks
 
 

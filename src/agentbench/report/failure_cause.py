@@ -107,8 +107,6 @@ def quarantine_text(record: AttemptRecord) -> str:
 
 
 class _Investigation:
-    """Looks for the cause of one failed attempt."""
-
     def __init__(self, record: AttemptRecord, files: AttemptFiles) -> None:
         self._record = record
         self._files = files
@@ -122,7 +120,6 @@ class _Investigation:
         return self._files.final_report()
 
     def cause(self) -> FailureCause:
-        """The cause."""
         stage = self._stage
         if stage is None:
             return FailureCause(summary=_sentence(self._detail))

@@ -118,11 +118,23 @@ class JUnitSuite:
 
 def junit_lines(suites: Iterable[JUnitSuite]) -> Iterator[str]:
     """JUnit XML, one line per case."""
-    from junitparser import Skipped, TestCase
+    from junitparser import Skipped, TestCase, TestSuite
 
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n'
     for suite in suites:
-        yield f"{_suite_start(suite)}\n"
+        summary = ResultSummary.of(suite.attempts)
+        element = TestSuite(xml_text(suite.label, limit=_MAX_MESSAGE))
+        element.tests = summary.overall.total + len(suite.unmade)
+        element.failures = dict(summary.faults).get(Fault.AGENT, 0)
+        element.errors = summary.overall.total - summary.overall.resolved - element.failures
+        element.skipped = len(suite.unmade)
+        element.time = round(summary.attempt_seconds, 3)
+        element.add_property("resolved", str(summary.overall))
+        element.add_property("resolved, judged attempts", str(summary.judged))
+        element.add_property("quarantined", str(summary.quarantined))
+        element.add_property(TAMPERED, str(summary.tampered))
+        # Its cases follow line by line, since a run may have more than fit in memory.
+        yield f"{_text_of(element).removesuffix(_SUITE_END)}\n"
         label = xml_text(suite.label, limit=_MAX_MESSAGE)
         for attempt in suite.attempts:
             yield f"{_case(attempt, label, suite)}\n"
@@ -141,24 +153,6 @@ def xml_text(text: str, *, limit: int) -> str:
     for char in _NOT_IN_XML:
         visible_text = visible_text.replace(char, f"\\u{ord(char):04x}")
     return visible_text
-
-
-def _suite_start(suite: JUnitSuite) -> str:
-    from junitparser import TestSuite
-
-    summary = ResultSummary.of(suite.attempts)
-    faults = dict(summary.faults)
-    element = TestSuite(xml_text(suite.label, limit=_MAX_MESSAGE))
-    element.tests = summary.overall.total + len(suite.unmade)
-    element.failures = faults.get(Fault.AGENT, 0)
-    element.errors = summary.overall.total - summary.overall.resolved - element.failures
-    element.skipped = len(suite.unmade)
-    element.time = round(summary.attempt_seconds, 3)
-    element.add_property("resolved", str(summary.overall))
-    element.add_property("resolved, judged attempts", str(summary.judged))
-    element.add_property("quarantined", str(summary.quarantined))
-    element.add_property(TAMPERED, str(summary.tampered))
-    return _text_of(element).removesuffix(_SUITE_END)
 
 
 def _case(attempt: AttemptSummary, label: str, suite: JUnitSuite) -> str:

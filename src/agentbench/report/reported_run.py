@@ -51,7 +51,6 @@ class ReportedRun:
 
     @property
     def entrant(self) -> Entrant:
-        """The run for a leaderboard."""
         known = self._configuration
         return Entrant(
             name=self.folder.resolve().name,

@@ -37,7 +37,6 @@ class TaskOutcome(NamedTuple):
 
     @property
     def overall_score(self) -> TaskScore:
-        """The score over all attempts."""
         return TaskScore(self.resolved, self.attempts)
 
     @property
@@ -113,7 +112,6 @@ class Rate:
 
     @classmethod
     def of(cls, scores: Scores) -> "Rate":
-        """The rate over all attempts at some tasks."""
         resolved = sum(score.resolved * count for score, count in scores.items())
         total = sum(score.attempts * count for score, count in scores.items())
         tasks = sum(scores.values())
@@ -129,7 +127,6 @@ class Rate:
 
     @property
     def is_clustered(self) -> bool:
-        """Whether the interval is clustered by task."""
         return self.tasks is not None
 
     @property
@@ -178,7 +175,6 @@ class ResultSummary:
 
     @classmethod
     def of(cls, attempts: Iterable[AttemptRecord | AttemptSummary]) -> "ResultSummary":
-        """Summarise attempts."""
         summaries = list(map(AttemptSummary.of, attempts))
         outcomes = Counter(outcomes_by_task(summaries).values())
         overall, judged = overall_scores(outcomes), judged_scores(outcomes)

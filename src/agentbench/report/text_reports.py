@@ -174,11 +174,17 @@ _LEADERBOARD_COLUMNS = (
 
 def print_leaderboard(leaderboard: Leaderboard, console: Console) -> None:
     """A leaderboard at a terminal."""
+
+    def rate_with_interval(rate: Rate) -> str:
+        low, high = (f"{100 * bound:.1f}" for bound in rate.interval)
+        share = formatting.percent(rate.share)
+        return f"{rate.resolved}/{rate.total} {share} ({low}\u2013{high})"
+
     visible_columns = _visible_columns(leaderboard)
     columns = [TableColumn(name=column.title, below=column.below) for column in visible_columns]
     rows = [
         [printable(column.cell(line)) for column in visible_columns]
-        for line in _leaderboard_lines(leaderboard, _rate_with_interval)
+        for line in _leaderboard_lines(leaderboard, rate_with_interval)
     ]
     print_rows(columns, rows, console)
     console.print()
@@ -230,11 +236,6 @@ def _leaderboard_lines(
 ) -> Iterator[_LeaderboardLine]:
     for rank, entry in enumerate(leaderboard.entries, start=1):
         yield _LeaderboardLine(rank, entry, rate_text)
-
-
-def _rate_with_interval(rate: Rate) -> str:
-    low, high = (f"{100 * bound:.1f}" for bound in rate.interval)
-    return f"{rate.resolved}/{rate.total} {formatting.percent(rate.share)} ({low}\u2013{high})"
 
 
 class RunNames(NamedTuple):

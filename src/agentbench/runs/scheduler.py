@@ -174,7 +174,6 @@ class AttemptQueue(Generic[_Item]):
         heapq.heappush(self._waiting, (-priority, next(self._order), item))
 
     def raise_priority(self, item: _Item, priority: int) -> None:
-        """Let a waiting attempt start earlier."""
         self._waiting = [
             (min(urgency, -priority) if each is item else urgency, order, each)
             for urgency, order, each in self._waiting
@@ -182,7 +181,6 @@ class AttemptQueue(Generic[_Item]):
         heapq.heapify(self._waiting)
 
     def remove(self, item: _Item) -> None:
-        """Remove an attempt if it waits."""
         self._waiting = [entry for entry in self._waiting if entry[2] is not item]
         self._delayed = [entry for entry in self._delayed if entry[2] is not item]
         heapq.heapify(self._waiting)

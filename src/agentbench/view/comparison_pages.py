@@ -70,7 +70,6 @@ class MatrixCell:
 
     @property
     def links(self) -> Sequence[tuple[str, str]]:
-        """The name and the address of each attempt."""
         folders = [each.folder_name for each in self.attempts]
         return [
             (one.partition("/")[2], rendering.attempt_address(self.run, one)) for one in folders

@@ -188,7 +188,6 @@ class LiveRun:
 
     @cached_property
     def summaries(self) -> Sequence[AttemptSummary]:
-        """The last summaries of all attempts."""
         return [self.reading.summaries[number] for number in self.latest]
 
     @cached_property
@@ -197,7 +196,6 @@ class LiveRun:
         return {each.folder_name: number for number, each in enumerate(self.reading.summaries)}
 
     def running_attempts(self) -> list[RunningAttempt]:
-        """The running attempts."""
         if not self.overview.is_live:
             return []
         # The process that runs the attempts wrote run.json at its start. Attempts that began

@@ -20,7 +20,6 @@ class RunsFolder:
         self.root = root.resolve()
 
     def runs(self) -> list[Path]:
-        """The folders of all runs."""
         try:
             with os.scandir(self.root) as entries:
                 names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]

@@ -79,7 +79,6 @@ def import_release(
 def _print_pairs(
     entries: "Sequence[ImportedPair]", refused: "Sequence[Rejection]", *, as_json: bool
 ) -> None:
-    """Print the result for each pair and the totals, and exit with the code for them."""
     from agentbench.importers.history import CandidateOutcome
 
     if as_json:

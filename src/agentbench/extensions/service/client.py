@@ -45,8 +45,6 @@ _NOT_OPEN: Final = "the judge is not open; use it in a `with` or `async with` bl
 
 @dataclass(slots=True, kw_only=True)
 class _OpenClient:
-    """The parts of an open client."""
-
     loop: asyncio.AbstractEventLoop
     thread: Thread
     connection: Connection
@@ -287,7 +285,6 @@ class RemoteJudge:
 
 
 def _named(task: Task | Path | str) -> dict[str, str]:
-    """The task in a request."""
     if isinstance(task, Task):
         return {"task": task.id, "task_digest": task.digest}
     return {"task": str(task)}

@@ -47,8 +47,6 @@ _PASSES_BY: Final = {429, 503}
 
 
 class _RefusedError(Exception):
-    """The service refuses a request for now."""
-
     def __init__(self, problem: ProblemDetails) -> None:
         super().__init__(problem.detail)
         self.problem = problem

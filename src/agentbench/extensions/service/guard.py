@@ -123,7 +123,6 @@ class _GuardedRequest:
             on_answer(self._scope, self._status, time.monotonic() - self._began)
 
     async def receive(self) -> Message:
-        """The next part of the body."""
         if self._is_read:
             return await self._receive()  # waits for the end of the connection
         rate = self._body_bytes / self._limits.min_bytes_per_second
@@ -145,7 +144,6 @@ class _GuardedRequest:
         return error
 
     async def send(self, message: Message) -> None:
-        """Send a part of the answer, to a client that reads it."""
         if message["type"] == "http.response.start":
             self._status = message["status"]
             headers = MutableHeaders(scope=message)

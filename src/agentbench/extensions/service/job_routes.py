@@ -42,7 +42,6 @@ class JobRoutes:
         self._runs_dir = runs_dir
 
     def router(self) -> APIRouter:
-        """The routes."""
         router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
         add = router.add_api_route
         add("", self.submit, methods=["POST"], status_code=202, response_model=ServiceJob)

@@ -204,7 +204,6 @@ class JobStore:
         ]
 
     def begin(self, job_id: str, run_id: RunId, attempt: int) -> None:
-        """Note that a job is being judged."""
         with self._transaction() as database:
             query = "UPDATE jobs SET state = 'running' WHERE id = ? AND state IN (?, ?)"
             if database.execute(query, (job_id, *_OPEN)).rowcount:

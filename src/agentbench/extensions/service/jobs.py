@@ -43,14 +43,10 @@ class JobLimits:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """A group of jobs, as something to watch."""
-
     name: str
 
 
 class _Watchers:
-    """Events for changes of a job or of a group."""
-
     def __init__(self) -> None:
         self._events: dict[object, set[asyncio.Event]] = {}
 
@@ -67,7 +63,6 @@ class _Watchers:
                 del self._events[watched]
 
     def wake(self, watched: object) -> None:
-        """Set the events of a job or a group."""
         for event in self._events.get(watched, ()):
             event.set()
 

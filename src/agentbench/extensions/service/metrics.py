@@ -60,7 +60,6 @@ class ServiceMetrics:
         ProcessCollector(registry=self._registry)
 
     def ended(self, job: ServiceJob) -> None:
-        """Count a job that has ended."""
         verdict = job.verdict
         reason = "" if verdict is None or verdict.reason is None else verdict.reason.value
         if job.state is not JobState.DONE or verdict is None:
@@ -77,7 +76,6 @@ class ServiceMetrics:
             self._waited.observe(max(0.0, waited.total_seconds()))
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count an answer."""
         self._requests.labels(method, route, str(status)).inc()
         self._request_seconds.labels(method, route).observe(seconds)
 

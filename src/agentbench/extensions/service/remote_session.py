@@ -22,8 +22,6 @@ _OCTETS: Final = {"Content-Type": "application/octet-stream"}
 
 
 class _Calls:
-    """The requests of one session, in the loop of the client."""
-
     def __init__(self, connection: Connection, description: SessionDescription) -> None:
         self._connection = connection
         self.description = description

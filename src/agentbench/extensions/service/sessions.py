@@ -29,8 +29,6 @@ class SessionLimits:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class _OpenSession:
-    """One session."""
-
     context: SessionContext
     session: AsyncSession
     used_at: float

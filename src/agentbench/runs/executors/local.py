@@ -70,7 +70,6 @@ class LocalExecutor:
     """Makes each try in a thread of a pool."""
 
     def __init__(self, make: Callable[[PlannedAttempt], AttemptRecord], *, jobs: int) -> None:
-        """Make tries with a function that writes their records."""
         self._make = make
         self._pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="attempt")
         self._ended: SimpleQueue[Future[FinishedAttempt]] = SimpleQueue()

@@ -180,7 +180,6 @@ class RunStore:
                     return folder, retry
 
     def folder_of(self, record: AttemptRecord) -> Path:
-        """The folder of an attempt's files."""
         return self.folder / "attempts" / AttemptSummary.of(record).folder_name
 
     def rescored_folder(self, record: AttemptRecord) -> Path:
