@@ -88,7 +88,7 @@ def _appending(place: Path, rounds: int) -> list[Measure]:
         for _ in range(count):
             number = next(numbers)
             folder, _retry = store.attempt_folder(TaskId("task"), number)
-            store.append(_record(number).model_copy(update={"task_id": "task"}), folder)
+            store.append(_record(number).replace(task_id="task"), folder)
         return 1000 * (time.perf_counter() - started) / count
 
     def raw() -> float:

@@ -167,7 +167,7 @@ def write_run(wanted: Wanted) -> Path:
             target.write(f"{record.json_with_checksum()}\n")  # as the store does, but for the syncs
     ended_at = started_at + timedelta(seconds=max(making.free))
     ended = {"ended_at": ended_at, "ending": RunEnding.FINISHED}
-    store.write_configuration(_configuration(making).model_copy(update=ended))
+    store.write_configuration(_configuration(making).replace(**ended))
     return store.folder
 
 
@@ -237,7 +237,7 @@ def _stages(
     for name, seconds in zip(StageName, usual, strict=True):
         evidence = _evidence(making, fate, name, expected)
         took = timedelta(seconds=round(drawn.lognormvariate(math.log(seconds), 0.5), 3))
-        own = evidence.model_copy(update={"own_seconds": round(took.total_seconds() * 0.96, 3)})
+        own = evidence.replace(own_seconds=round(took.total_seconds() * 0.96, 3))
         cached = name is StageName.SETUP and drawn.random() < 0.5
         yield StageResult(stage=name, evidence=own, started_at=at, duration=took, cached=cached)
         at += took
@@ -301,7 +301,7 @@ def _final(making: _Making, fate: Fate | None, expected: ExpectedTests) -> Evide
             what=making.say("the answer key was read before the fix"),
         )
         own = _tested(making, expected, ())
-        return own.model_copy(update={"findings": (found,)})
+        return own.replace(findings=(found,))
     if fate is Fate.BROKEN_IMPORT:
         file = making.say("tests/conftest.py")
         facts = _report((), PytestOutcome.COLLECTION_ERROR, collection_errors=(file,))

@@ -72,7 +72,7 @@ def solve(command, problem, sandbox, budget):
 
 
 def with_instruction(problem, text):
-    return problem.model_copy(update={"instruction": text})
+    return problem.replace(instruction=text)
 
 
 @pytest.mark.parametrize("instruction", ODD)

@@ -227,32 +227,28 @@ def task(tmp_path_factory):
 
 def with_repo(task, folder, **files):
     other = small_task(folder, files={"basket.py": BUGGY, **files})
-    return task.model_copy(update={"source": other.source})
+    return task.replace(source=other.source)
 
 
 def with_services(task, folder, image):
     folder.mkdir(parents=True)
     (folder / "compose.yaml").write_text(f"services: {{db: {{image: {image}}}}}\n")
     environment = TaskEnvironment(compose=folder / "compose.yaml")
-    return task.model_copy(update={"environment": environment})
+    return task.replace(environment=environment)
 
 
 CHANGES = {
     "services": lambda t, folder: with_services(t, folder / "a", "a"),
     "other services": lambda t, folder: with_services(t, folder / "b", "b"),
-    "setup command": lambda t, _: t.model_copy(update={"setup": TaskSetup(commands=("true",))}),
-    "setup network": lambda t, _: t.model_copy(update={"setup": TaskSetup(network=False)}),
-    "setup timeout": lambda t, _: t.model_copy(update={"setup": TaskSetup(timeout_s=1)}),
-    "environment": lambda t, _: t.model_copy(
-        update={"environment": TaskEnvironment(env={"A": "1"})}
-    ),
-    "runtime": lambda t, _: t.model_copy(update={"environment": TaskEnvironment(runtime="runsc")}),
+    "setup command": lambda t, _: t.replace(setup=TaskSetup(commands=("true",))),
+    "setup network": lambda t, _: t.replace(setup=TaskSetup(network=False)),
+    "setup timeout": lambda t, _: t.replace(setup=TaskSetup(timeout_s=1)),
+    "environment": lambda t, _: t.replace(environment=TaskEnvironment(env={"A": "1"})),
+    "runtime": lambda t, _: t.replace(environment=TaskEnvironment(runtime="runsc")),
     "repository": lambda t, folder: with_repo(t, folder, other=""),
-    "commit": lambda t, _: t.model_copy(
-        update={"source": RepoSource(url="https://x.invalid", commit="0" * 40)}
-    ),
-    "other commit": lambda t, _: t.model_copy(
-        update={"source": RepoSource(url="https://x.invalid", commit="1" * 40)}
+    "commit": lambda t, _: t.replace(source=RepoSource(url="https://x.invalid", commit="0" * 40)),
+    "other commit": lambda t, _: t.replace(
+        source=RepoSource(url="https://x.invalid", commit="1" * 40)
     ),
 }
 
@@ -269,9 +265,9 @@ def test_every_ingredient_of_a_preparation_is_in_its_key(task, provider, tmp_pat
 
 def test_what_comes_after_is_not_in_the_key_of_a_preparation(task, provider):
     image = provider.resolve_image(None)
-    key = task.answer_key.model_copy(update={"tests_patch": b"other"})
-    problem = task.problem.model_copy(update={"instruction": "other"})
-    other = task.model_copy(update={"answer_key": key, "problem": problem, "digest": "other"})
+    key = task.answer_key.replace(tests_patch=b"other")
+    problem = task.problem.replace(instruction="other")
+    other = task.replace(answer_key=key, problem=problem, digest="other")
     assert preparation_key(other, image, provider) == preparation_key(task, image, provider)
 
 
@@ -290,12 +286,10 @@ def test_a_cache_that_was_moved_keeps_its_preparations(task, provider, tmp_path)
 
 def test_every_ingredient_of_a_baseline_is_in_its_key(task):
     def key(preparation="p", answer=None, problem=None, environment=None):
-        changed = task.model_copy(
-            update={
-                "answer_key": task.answer_key.model_copy(update=answer or {}),
-                "problem": task.problem.model_copy(update=problem or {}),
-                "environment": task.environment.model_copy(update=environment or {}),
-            }
+        changed = task.replace(
+            answer_key=task.answer_key.replace(**answer or {}),
+            problem=task.problem.replace(**problem or {}),
+            environment=task.environment.replace(**environment or {}),
         )
         return baseline_key(changed, preparation)
 

@@ -114,7 +114,7 @@ def test_findings_and_warnings_of_all_stages_are_gathered(recorded):
     finding = Finding(rule="r", severity=Severity.WARNING, where="x", what="y")
     results = attempt(
         ran(case(A)),
-        ran(case(A, "failed")).model_copy(update={"warnings": ("odd",)}),
+        ran(case(A, "failed")).replace(warnings=("odd",)),
         agent_run=Evidence(agent=AgentEnding.SUBMITTED, findings=(finding,)),
     )
     record = recorded(results)

@@ -18,14 +18,14 @@ def test_not_even_after_the_record_was_on_disk(record):
 
 
 def test_a_verdict_that_was_changed_by_hand_is_put_right():
-    changed = failed().model_copy(update={"resolved": True, "failure_reason": None})
+    changed = failed().replace(resolved=True, failure_reason=None)
     assert rescore(changed) == failed()
     assert rejudge(changed).failure_reason is FailureReason.TESTS_FAILED
 
 
 def test_what_is_no_part_of_the_verdict_stays():
     record = resolved(model="m", warnings=("odd",), attempt=7)
-    assert rescore(record.model_copy(update={"resolved": False})) == record
+    assert rescore(record.replace(resolved=False)) == record
 
 
 def test_a_record_of_no_stage_can_be_judged():

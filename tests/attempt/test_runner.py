@@ -226,7 +226,7 @@ def test_a_cache_that_takes_nothing_fails_no_attempt(task, uncontrolled, place, 
 
 def test_an_image_that_is_not_there_is_a_record_and_no_exception(task, workshop, place):
     environment = TaskEnvironment(image="no/such:image")
-    odd = task.model_copy(update={"environment": environment})
+    odd = task.replace(environment=environment)
     record = run_attempt(odd, NoopAgent(), workshop(), place())
     assert record.failure_reason is FailureReason.SANDBOX_ERROR
     assert record.stages[0].evidence.exception is not None

@@ -88,9 +88,9 @@ def test_a_shared_command_that_fails_is_evidence_of_set_up(tmp_path, prepare):
 
 def test_the_keys_of_tasks_without_shared_commands_are_those_of_before(tmp_path, provider):
     task, image = small_task(tmp_path), provider.resolve_image(None)
-    shared = task.model_copy(update={"setup": TaskSetup(shared=("true",))})
-    source = task.source.model_copy(update={"files": None, "url": "x", "commit": "a" * 40})
-    other = shared.model_copy(update={"source": source})
+    shared = task.replace(setup=TaskSetup(shared=("true",)))
+    source = task.source.replace(files=None, url="x", commit="a" * 40)
+    other = shared.replace(source=source)
     before = {
         "format": 3,
         "provider": provider.name,

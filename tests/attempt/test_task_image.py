@@ -35,7 +35,7 @@ def asking(task: Task, specifier: str, folder: Path) -> Task:
     files = folder / "files"
     shutil.copytree(task.source.files or Path(), files)
     (files / "setup.cfg").write_text(f"[options]\npython_requires = {specifier}\n")
-    return task.model_copy(update={"source": RepoSource(files=files)})
+    return task.replace(source=RepoSource(files=files))
 
 
 def test_a_task_gets_the_base_image_of_the_python_that_its_project_asks_for(task, tmp_path):
@@ -54,7 +54,7 @@ def test_a_task_that_asks_for_none_gets_the_default(task):
     "environment", [TaskEnvironment(image="own:1"), TaskEnvironment(dockerfile=Path("Dockerfile"))]
 )
 def test_an_image_of_the_tasks_own_is_left_alone(task, environment, tmp_path):
-    own = asking(task, "<3.10", tmp_path).model_copy(update={"environment": environment})
+    own = asking(task, "<3.10", tmp_path).replace(environment=environment)
     assert with_image(own, CONTAINERS, mirrors()) == own
     assert image_of(own, CONTAINERS) == TaskImage(name=environment.image)
     assert why_python(own, mirrors()) == ""
@@ -67,7 +67,7 @@ def test_the_sandbox_of_a_compose_file_may_have_an_image(task, tmp_path, main, i
     compose = tmp_path / "compose.yaml"
     compose.write_text(f"services:\n{main}  db: {{image: a}}\n")
     environment = TaskEnvironment(compose=compose)
-    own = task.model_copy(update={"environment": environment})
+    own = task.replace(environment=environment)
     assert with_image(own, CONTAINERS, mirrors()).environment.image == image
 
 
@@ -96,9 +96,7 @@ def test_a_project_that_admits_no_base_image_is_refused_with_what_to_do(task, tm
 
 
 def test_a_repository_that_cannot_be_cloned_is_left_to_the_attempts(task):
-    away = task.model_copy(
-        update={"source": RepoSource(url="file:///nowhere/at-all", commit="0" * 40)}
-    )
+    away = task.replace(source=RepoSource(url="file:///nowhere/at-all", commit="0" * 40))
     assert with_images([away], CONTAINERS, mirrors()) == [away]
 
 

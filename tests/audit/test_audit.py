@@ -46,7 +46,7 @@ def test_a_whole_run_is_whole(store, run_folder, rule):
 
 def test_a_rescored_run_is_whole(store):
     record = store.latest()[0]
-    store.append(rescore(record).model_copy(update={"detail": "x"}), store.rescored_folder(record))
+    store.append(rescore(record).replace(detail="x"), store.rescored_folder(record))
     assert seen(audit.records_disagree, store.folder) == []
 
 

@@ -65,8 +65,7 @@ def test_the_same_options_make_the_same_run(tmp_path):
     )
     assert one.name == other.name
     without_logs = [
-        [record.model_copy(update={"stages": ()}) for record in read_run(each).records()]
-        for each in (one, other)
+        [record.replace(stages=()) for record in read_run(each).records()] for each in (one, other)
     ]
     assert without_logs[0] == without_logs[1]
 

@@ -127,7 +127,7 @@ def test_a_task_that_was_changed_is_a_warning(cli, tmp_path):
 
 
 def ran_with(python, image=None):
-    environment = ENVIRONMENT.model_copy(update={"python": python, "image_name": image})
+    environment = ENVIRONMENT.replace(python=python, image_name=image)
     return lambda **more: resolved(environment=environment, **more)
 
 

@@ -77,8 +77,8 @@ def test_what_was_cut_off_is_made_again(old, tmp_path):
     path = old / "run" / "run.json"
     written = RunConfiguration.model_validate_json(path.read_bytes())
     # The tasks were elsewhere then.
-    tasks = [task.model_copy(update={"folder": str(TASKS / task.id)}) for task in written.tasks]
-    moved = written.model_copy(update={"tasks": tuple(tasks)})
+    tasks = [task.replace(folder=str(TASKS / task.id)) for task in written.tasks]
+    moved = written.replace(tasks=tuple(tasks))
     path.write_text(moved.json_with_checksum(indent=1))
     cut_off = {
         (record["task_id"], record["attempt"])

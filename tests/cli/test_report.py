@@ -51,7 +51,7 @@ def test_several_runs_are_reported_together_and_told_apart(cli, runs_dir, monkey
     (first,) = runs_dir.iterdir()
     shutil.copytree(first, runs_dir / "other")
     records = tuple(read_run(first).records())
-    others = [record.model_copy(update={"run_id": "other"}) for record in records]
+    others = [record.replace(run_id="other") for record in records]
     lines = "".join(f"{record.json_with_checksum()}\n" for record in others)
     (runs_dir / "other" / "attempts.jsonl").write_text(lines)
     monkeypatch.setenv("COLUMNS", "160")
@@ -91,7 +91,7 @@ def second(runs_dir, **more):
     (first,) = runs_dir.iterdir()
     shutil.copytree(first, runs_dir / "other")
     records = tuple(read_run(first).records())
-    others = [record.model_copy(update={"run_id": "other", **more}) for record in records]
+    others = [record.replace(run_id="other", **more) for record in records]
     lines = "".join(f"{record.json_with_checksum()}\n" for record in others)
     (runs_dir / "other" / "attempts.jsonl").write_text(lines)
     shutil.rmtree(runs_dir / "other" / "attempts")

@@ -12,9 +12,9 @@ def stale(runs_dir):
     """A run of which one record bears a verdict that its evidence does not give."""
     (folder,) = runs_dir.iterdir()
     store = RunStore.open(folder)
-    wrong = failed(attempt=2).model_copy(update={"resolved": True, "failure_reason": None})
+    wrong = failed(attempt=2).replace(resolved=True, failure_reason=None)
     at, retry = store.attempt_folder(wrong.task_id, 2)
-    store.append(wrong.model_copy(update={"retry_of": retry}), at)
+    store.append(wrong.replace(retry_of=retry), at)
     return store
 
 

@@ -261,7 +261,7 @@ def test_the_cause_in_a_record_comes_first(tmp_path: Path, name: str) -> None:
     store = RunStore.create(tmp_path / "runs", configuration())
     folder, _ = store.attempt_folder(record.task_id, record.attempt)
     store.append(record, folder)
-    on_disk = record.model_copy(update={"run_id": store.folder.name})
+    on_disk = record.replace(run_id=store.folder.name)
     assert_cause_is_first(tmp_path / "runs", on_disk, (words,))
 
 

@@ -69,8 +69,8 @@ def test_a_resumed_run_keeps_the_images_that_it_began_with(cache_dir: Path, tmp_
 
     def resumed_after(image: str | None) -> tuple[str | None, tuple[str, ...]]:
         (entry,) = run.configuration.tasks
-        entries = (entry.model_copy(update={"image": image, "python": None}),)
-        run.store.write_configuration(run.configuration.model_copy(update={"tasks": entries}))
+        entries = (entry.replace(image=image, python=None),)
+        run.store.write_configuration(run.configuration.replace(tasks=entries))
         resumed = resume_run(run.store.folder, cache_dir=cache_dir)
         return resumed.planned.tasks[0].environment.image, resumed.warnings
 

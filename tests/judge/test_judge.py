@@ -123,7 +123,7 @@ def test_equal_changes_are_judged_once(
         assert first.result() == second.result()
         third = judge.score(task, patch=own).result()
         assert third.from_cache
-        assert third.model_copy(update={"from_cache": False}) == first.result()
+        assert third.replace(from_cache=False) == first.result()
         fresh = judge.score(task, patch=own, fresh=True).result()
         assert (first.result().attempt, fresh.attempt, fresh.from_cache) == (1, 2, False)
         assert len(read_run(judge.folder).summaries) == 2

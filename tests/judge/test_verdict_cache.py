@@ -33,11 +33,11 @@ def stored(cache_dir: Path) -> VerdictCache:
 def test_an_equal_change_gets_the_stored_verdict(tmp_path: Path) -> None:
     stored(tmp_path)
     found = VerdictCache(tmp_path, "docker", RunSettings()).load(ENTRY, "image", "c" * 64)
-    assert found == VERDICT.model_copy(update={"from_cache": True})
+    assert found == VERDICT.replace(from_cache=True)
 
 
 def test_a_renamed_task_of_equal_files_gets_it_by_its_own_name(tmp_path: Path) -> None:
-    renamed = ENTRY.model_copy(update={"id": TaskId("renamed")})
+    renamed = ENTRY.replace(id=TaskId("renamed"))
     found = stored(tmp_path).load(renamed, "image", "c" * 64)
     assert found is not None
     assert found.task_id == "renamed"
@@ -60,7 +60,7 @@ def test_whatever_a_verdict_depends_on_makes_another_one(
 ) -> None:
     stored(tmp_path)
     cache = VerdictCache(tmp_path, sandbox, RunSettings.model_validate(settings))
-    entry = ENTRY.model_copy(update={"digest": digest * 64})
+    entry = ENTRY.replace(digest=digest * 64)
     assert cache.load(entry, image, change * 64) is None
 
 
@@ -75,13 +75,8 @@ def test_the_rules_are_those_of_the_code() -> None:
 
 
 def test_a_lost_attempt_is_not_stored(tmp_path: Path) -> None:
-    lost = VERDICT.model_copy(
-        update={
-            "resolved": False,
-            "reward": None,
-            "reason": FailureReason.SANDBOX_ERROR,
-            "fault": Fault.INFRASTRUCTURE,
-        }
+    lost = VERDICT.replace(
+        resolved=False, reward=None, reason=FailureReason.SANDBOX_ERROR, fault=Fault.INFRASTRUCTURE
     )
     cache = VerdictCache(tmp_path, "docker", RunSettings())
     cache.store(ENTRY, "image", lost)

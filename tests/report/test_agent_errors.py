@@ -8,7 +8,7 @@ from tests.runs.records import failed, resolved
 
 def crashed(detail, reason=FailureReason.UNKNOWN, fault=Fault.AGENT):
     changes = {"failure_reason": reason, "fault": fault, "detail": detail}
-    return AttemptSummary.of(failed().model_copy(update=changes))
+    return AttemptSummary.of(failed().replace(**changes))
 
 
 ZERO = crashed("ZeroDivisionError: division by zero (mine.py, line 7)")

@@ -44,8 +44,8 @@ def test_an_unknown_cost_is_not_a_cost_of_nothing(usage, cost):
 
 def test_regressions_and_tests_that_did_not_run_are_told_where_there_are_any():
     record = failed()
-    counts = record.counts.model_copy(update={"fixed": 2, "regressed": 1, "unrun": 3})
-    (row,) = rows_of([record.model_copy(update={"counts": counts})])
+    counts = record.counts.replace(fixed=2, regressed=1, unrun=3)
+    (row,) = rows_of([record.replace(counts=counts)])
     assert row["tests"] == "2 fixed, 1 failing, 1 regressed, 3 not run"
 
 

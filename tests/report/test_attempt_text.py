@@ -123,7 +123,7 @@ def test_a_resolved_attempt_needs_no_reason():
     ],
 )
 def test_the_python_and_its_image_are_named(known, line):
-    assert page(resolved(environment=ENVIRONMENT.model_copy(update=known)))[2] == line
+    assert page(resolved(environment=ENVIRONMENT.replace(**known)))[2] == line
 
 
 def test_a_failed_attempt_says_why_in_words():

@@ -73,7 +73,7 @@ def runs(tmp_path):
         store = RunStore.create(tmp_path / "runs", configuration(run_id=name, attempts=3))
         for record in records:
             folder, _ = store.attempt_folder(record.task_id, record.attempt)
-            store.append(record.model_copy(update={"run_id": name}), folder)
+            store.append(record.replace(run_id=name), folder)
             if record.patch is not None:
                 (store.folder_of(record) / "patch.diff").write_text(CHANGE)
         folders.append(store.folder)

@@ -115,7 +115,7 @@ def test_a_cancelled_run_is_nobodys_failure(stage):
 def test_a_models_failure_comes_with_its_unanswered_requests():
     usage = UsageRecord(llm_errors={"timeout": 1, "rate_limit": 2})
     record = ended("agent_run", agent=AgentEnding.LLM_ERROR, agent_detail="429 for ever")
-    cause = cause_of(record.model_copy(update={"usage": usage}))
+    cause = cause_of(record.replace(usage=usage))
     assert cause.summary == "The agent's model failed: 429 for ever."
     assert cause.notes == ("Requests without an answer: rate_limit x2, timeout x1.",)
 
@@ -134,7 +134,7 @@ def test_a_script_that_judges_is_quoted():
         command=strategies.command(1, stdout="checked\n"),
         rewards=RewardFacts(rewards={"reward": 0}),
     )
-    expected = strategies.expecting().model_copy(update={"reward_above": 0.5})
+    expected = strategies.expecting().replace(reward_above=0.5)
     cause = cause_of(record_of(strategies.attempt(final), expected))
     assert cause.summary == (
         "The task's own script did not accept the change: reward 0 is not above 0.5."

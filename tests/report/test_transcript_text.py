@@ -43,7 +43,7 @@ def test_what_a_model_says_cannot_command_the_terminal(tmp_path):
 def test_a_long_trajectory_is_shown_from_both_ends(tmp_path):
     one = conversation("done")
     steps = tuple(Step(step_id=n, source="user", message=f"say {n}") for n in range(1, 101))
-    lines = left(tmp_path, one.model_copy(update={"steps": steps}))
+    lines = left(tmp_path, one.replace(steps=steps))
     assert "  … 40 more steps" in lines
     assert lines[-1].endswith("say 100")
     assert len(lines) == 62

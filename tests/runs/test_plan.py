@@ -6,10 +6,10 @@ from tests.runs.records import failed, interrupted, lost, resolved
 
 
 def named(task, name: str, *, url: str | None = None, timeout: float = 60.0):
-    limits = task.problem.limits.model_copy(update={"timeout_s": timeout})
-    problem = task.problem.model_copy(update={"id": name, "limits": limits})
+    limits = task.problem.limits.replace(timeout_s=timeout)
+    problem = task.problem.replace(id=name, limits=limits)
     source = RepoSource(url=url or f"https://host.example/{name}", commit="c" * 40)
-    return task.model_copy(update={"problem": problem, "source": source})
+    return task.replace(problem=problem, source=source)
 
 
 def order(tasks, known=None, seed=None) -> str:
@@ -84,17 +84,15 @@ def durations(folder, **more) -> AttemptDurations:
 
 def took(seconds: float, record=None):
     record = resolved() if record is None else record
-    return record.model_copy(
-        update={"timing": record.timing.model_copy(update={"total_s": seconds})}
-    )
+    return record.replace(timing=record.timing.replace(total_s=seconds))
 
 
 def other(task):
-    return task.model_copy(update={"digest": "another"})
+    return task.replace(digest="another")
 
 
 def test_the_last_duration_of_a_task_is_known(tmp_path, task):
-    mine = task.model_copy(update={"digest": "d"})
+    mine = task.replace(digest="d")
     assert durations(tmp_path).known([mine]) == {}
     durations(tmp_path).note(took(3.0))
     durations(tmp_path).note(took(2.0, failed()))
@@ -102,7 +100,7 @@ def test_the_last_duration_of_a_task_is_known(tmp_path, task):
 
 
 def test_another_agent_model_or_back_end_is_another_matter(tmp_path, task):
-    mine = task.model_copy(update={"digest": "d"})
+    mine = task.replace(digest="d")
     durations(tmp_path).note(took(3.0))
     for more in ({"agent": "oracle"}, {"model": "openai/x"}, {"provider": "docker"}):
         assert durations(tmp_path, **more).known([mine]) == {}
@@ -110,11 +108,11 @@ def test_another_agent_model_or_back_end_is_another_matter(tmp_path, task):
 
 def test_what_the_infrastructure_cut_short_says_nothing(tmp_path, task):
     durations(tmp_path).note(took(0.1, lost()))
-    assert durations(tmp_path).known([task.model_copy(update={"digest": "d"})]) == {}
+    assert durations(tmp_path).known([task.replace(digest="d")]) == {}
 
 
 def test_damaged_lines_are_passed_over(tmp_path, task):
-    mine = task.model_copy(update={"digest": "d"})
+    mine = task.replace(digest="d")
     durations(tmp_path).note(took(3.0))
     with (tmp_path / "durations.jsonl").open("ab") as file:
         file.write(b'{"key": "torn\n\x00\xff\n{}\n')
@@ -128,7 +126,7 @@ def test_a_folder_that_cannot_be_written_is_no_reason_to_stop(tmp_path, task):
 
 
 def test_old_lines_are_dropped_when_they_are_many(tmp_path, task):
-    mine = task.model_copy(update={"digest": "d"})
+    mine = task.replace(digest="d")
     durations(tmp_path).note(took(3.0))
     path = tmp_path / "durations.jsonl"
     path.write_bytes(path.read_bytes() * 10_003)
@@ -137,7 +135,7 @@ def test_old_lines_are_dropped_when_they_are_many(tmp_path, task):
 
 
 def left(task, *tries, retries=2) -> list[int]:
-    named = [each.model_copy(update={"task_id": task.id}) for each in tries]
+    named = [each.replace(task_id=task.id) for each in tries]
     return [item.attempt for item in remaining_attempts(Plan([task], 2), named, retries=retries)]
 
 

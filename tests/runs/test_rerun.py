@@ -33,7 +33,7 @@ def recorded(tmp_path):
     made += [resolved(attempt=number, task_id="two") for number in (1, 2, 3)]
     for record in made:
         folder, _ = store.attempt_folder(record.task_id, record.attempt)
-        store.append(record.model_copy(update={"run_id": store.folder.name}), folder)
+        store.append(record.replace(run_id=store.folder.name), folder)
     return store
 
 

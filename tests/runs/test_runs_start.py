@@ -57,14 +57,14 @@ def test_what_is_wrong_is_said_before_a_folder_is_made(task, options, wrong, sai
 
 
 def test_an_image_that_is_not_there_is_said_before_a_folder_is_made(task, options):
-    odd = task.model_copy(update={"environment": TaskEnvironment(image="no/such:image")})
+    odd = task.replace(environment=TaskEnvironment(image="no/such:image"))
     with pytest.raises(UnavailableError, match=f"{task.id}: .*no/such:image"):
         start_run([task, odd], options)
     assert not options.runs_dir.exists()
 
 
 def test_a_run_in_containers_names_each_tasks_image_and_python(task, options):
-    own = task.model_copy(update={"environment": TaskEnvironment(image="own:1")})
+    own = task.replace(environment=TaskEnvironment(image="own:1"))
     run = start_run([task, own], options.replace(sandbox=UnreliableProvider()))
     kept = RunStore.open(run.store.folder).configuration()
     assert [(entry.image, entry.python) for entry in kept.tasks] == [

@@ -36,7 +36,7 @@ from tests.sandbox.conformance_base import sh
 @pytest.fixture
 def needing(task):
     def made(**needs):
-        return task.model_copy(update={"environment": TaskEnvironment(**needs)})
+        return task.replace(environment=TaskEnvironment(**needs))
 
     return made
 
@@ -115,12 +115,10 @@ class Item:
 
 
 def item(task, name: str, *, repository: str = "", cpus: float = 1) -> Item:
-    changed = task.model_copy(
-        update={
-            "problem": task.problem.model_copy(update={"id": name}),
-            "source": RepoSource(url=f"https://host.example/{repository or name}", commit="c" * 40),
-            "environment": TaskEnvironment(cpus=cpus),
-        }
+    changed = task.replace(
+        problem=task.problem.replace(id=name),
+        source=RepoSource(url=f"https://host.example/{repository or name}", commit="c" * 40),
+        environment=TaskEnvironment(cpus=cpus),
     )
     return Item(changed)
 
@@ -357,7 +355,7 @@ def test_ctrl_c_ends_the_waiting_for_a_retry(task, workshop, store):
 
 
 def test_an_attempt_that_there_is_no_room_for_waits(task, workshop, store):
-    big = task.model_copy(update={"environment": TaskEnvironment(cpus=2)})
+    big = task.replace(environment=TaskEnvironment(cpus=2))
     running, most, lock = [0], [0], threading.Lock()
 
     def work(_given):

@@ -210,7 +210,7 @@ def test_no_evidence_is_no_failure():
 
 def test_an_exception_outweighs_all_other_evidence():
     fact = ExceptionFact(type_name="SandboxError", message="gone", reason="SANDBOX_ERROR")
-    evidence = ran(case(A)).model_copy(update={"exception": fact, "agent": "submitted"})
+    evidence = ran(case(A)).replace(exception=fact, agent="submitted")
     failure = classify(StageName.FINAL_TEST, evidence)
     assert failure.reason is FailureReason.SANDBOX_ERROR
     assert failure.detail == "SandboxError: gone"

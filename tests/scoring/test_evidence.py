@@ -60,7 +60,7 @@ def test_no_reward_is_a_lack_that_says_why():
 
 
 def test_enough_of_a_reward_resolves_whatever_the_script_exits_with():
-    final = gave(reward=1.0).model_copy(update={"command": command(exit_code=3)})
+    final = gave(reward=1.0).replace(command=command(exit_code=3))
     assert judged(final).resolved
 
 
@@ -87,7 +87,7 @@ def test_a_script_that_never_leaves_a_reward_is_the_tasks_fault():
 
 @pytest.mark.parametrize("ending", [Ending.TIMED_OUT, Ending.OUT_OF_MEMORY, Ending.OUT_OF_DISK])
 def test_a_reward_of_a_script_that_was_cut_off_does_not_count(ending):
-    final = gave(reward=1.0).model_copy(update={"command": command(ending=ending, exit_code=1)})
+    final = gave(reward=1.0).replace(command=command(ending=ending, exit_code=1))
     verdict = judged(final)
     assert not verdict.resolved
     assert verdict.failure_reason is not FailureReason.TESTS_FAILED

@@ -55,7 +55,7 @@ def test_baseline_stands_for_every_test_that_passed_in_it():
 
 
 def test_quarantined_tests_are_not_among_those_that_passed_before():
-    expected = expecting([A], "baseline").model_copy(update={"quarantined": (D,)})
+    expected = expecting([A], "baseline").replace(quarantined=(D,))
     before = ran(case(A, "failed"), case(B), case(D))
     assert resolve_expectation(expected, before) == Expectation((A,), (B,))
     assert lack(ran(case(A), case(B), case(D, "failed")), expected, before) is None
@@ -181,7 +181,7 @@ def test_a_final_test_that_did_not_run_to_its_end_does_not_count(ending):
 
 def test_a_final_test_that_broke_off_in_an_exception_does_not_count():
     broke = ExceptionFact(type_name="SandboxError", message="", reason="SANDBOX_ERROR")
-    final = ran(case(A), case(B)).model_copy(update={"exception": broke})
+    final = ran(case(A), case(B)).replace(exception=broke)
     assert lack(final) == "the final test did not run to its end"
     assert lack(Evidence(report=report(case(A), case(B)))) is not None
 
@@ -229,15 +229,15 @@ def test_spoiling_a_listed_test_always_leaves_a_lack(run, spoilt, other, drop):
     """Both are to be fixed here: whatever but one clean pass is put in its place lacks."""
     expected = expecting([A, B], [])
     assert lack(ran(*run), expected) is None
-    new = other.model_copy(update={"node_id": spoilt})
-    if new == case(spoilt, "passed").model_copy(update={"duration": new.duration}):
-        new = new.model_copy(update={"outcome": CaseOutcome.SKIPPED})
+    new = other.replace(node_id=spoilt)
+    if new == case(spoilt, "passed").replace(duration=new.duration):
+        new = new.replace(outcome=CaseOutcome.SKIPPED)
     rest = tuple(c for c in run if c.node_id != spoilt)
     assert lack(ran(*rest, *(() if drop else (new,))), expected) is not None
 
 
 def named(node_id, *names, outcome="passed"):
-    return case(node_id, outcome).model_copy(update={"names": names})
+    return case(node_id, outcome).replace(names=names)
 
 
 def test_a_name_stands_for_every_test_that_has_it_in_any_run():

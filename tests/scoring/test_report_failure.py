@@ -57,7 +57,7 @@ def test_a_failed_collector_is_told_with_the_line_that_is_to_blame():
         file="tests/test_x.py", error="SyntaxError", path="model.py", line=42, message="bad input"
     )
     seen = report(outcome="collection_error", collection_errors=("tests/test_x.py",))
-    failure = report_failure(command(2), seen.model_copy(update={"collection_facts": (fact,)}))
+    failure = report_failure(command(2), seen.replace(collection_facts=(fact,)))
     assert (failure.reason, failure.fault) == (FailureReason.INTERNAL_ERROR, Fault.AGENT)
     assert failure.detail == (
         "Tests could not be collected: SyntaxError in model.py, line 42: bad input"

@@ -139,7 +139,7 @@ def test_a_final_test_without_any_evidence_is_not_resolved():
 
 def test_an_exception_in_the_final_test_forbids_a_pass():
     lost = ExceptionFact(type_name="SandboxError", message="gone", reason="SANDBOX_ERROR")
-    final = FIXED.model_copy(update={"exception": lost})
+    final = FIXED.replace(exception=lost)
     assert primary(judge(expecting(), attempt(final))) == ("SANDBOX_ERROR", "infrastructure")
 
 
@@ -154,7 +154,7 @@ def test_an_interrupt_by_the_user_is_not_the_agents():
     ctrl_c = ExceptionFact(type_name="KeyboardInterrupt", message="", reason="INTERRUPTED")
     stages = attempt(FIXED, agent_run=Evidence(exception=ctrl_c))[:-1]
     assert primary(judge(expecting(), stages)) == ("INTERRUPTED", "infrastructure")
-    own = ctrl_c.model_copy(update={"fault": "agent"})
+    own = ctrl_c.replace(fault="agent")
     stages = attempt(FIXED, agent_run=Evidence(exception=own))[:-1]
     assert primary(judge(expecting(), stages)) == ("INTERRUPTED", "agent")
 
@@ -169,7 +169,7 @@ def test_a_pytest_that_never_started_is_the_tasks_fault_only_if_the_baseline_had
 
 
 def test_a_critical_finding_quarantines_what_would_be_resolved():
-    verdict = judge(expecting(), attempt(FIXED.model_copy(update={"findings": (CRITICAL,)})))
+    verdict = judge(expecting(), attempt(FIXED.replace(findings=(CRITICAL,))))
     assert (verdict.resolved, verdict.quarantined) == (False, True)
     assert primary(verdict) == ("TESTS_FAILED", "agent")
     assert verdict.detail == "quarantined: leak at final_test: seen"
@@ -183,13 +183,13 @@ def test_a_critical_finding_of_any_stage_counts():
 
 @pytest.mark.parametrize("severity", [Severity.INFO, Severity.WARNING])
 def test_a_lesser_finding_is_no_guilt(severity):
-    finding = CRITICAL.model_copy(update={"severity": severity})
-    final = FIXED.model_copy(update={"findings": (finding,)})
+    finding = CRITICAL.replace(severity=severity)
+    final = FIXED.replace(findings=(finding,))
     assert judge(expecting(), attempt(final)).resolved
 
 
 def test_what_is_not_resolved_anyway_is_not_quarantined():
-    final = STILL_FAILING.model_copy(update={"findings": (CRITICAL,)})
+    final = STILL_FAILING.replace(findings=(CRITICAL,))
     verdict = judge(expecting(), attempt(final))
     assert not verdict.quarantined
     assert verdict.detail == "1 of 2 tests failed"
@@ -331,8 +331,8 @@ NEW = CollectionFact(file="tests/test_it.py", error="SyntaxError", path="model.p
     [
         ([], [NEW], Fault.AGENT, "SyntaxError in model.py, line 42"),
         ([OLD], [OLD, NEW], Fault.AGENT, "SyntaxError in model.py, line 42"),
-        ([OLD], [OLD.model_copy(update={"line": 9})], Fault.TASK, "baseline has the same error"),
-        ([OLD], [OLD.model_copy(update={"path": "b.py"})], Fault.AGENT, "ImportError in b.py"),
+        ([OLD], [OLD.replace(line=9)], Fault.TASK, "baseline has the same error"),
+        ([OLD], [OLD.replace(path="b.py")], Fault.AGENT, "ImportError in b.py"),
         ([NEW], [NEW], Fault.AGENT, "SyntaxError in model.py, line 42"),  # perhaps the very bug
     ],
 )  # fmt: skip

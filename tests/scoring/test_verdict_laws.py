@@ -76,13 +76,10 @@ def _with_outcome(result: StageResult, node_id: str, outcome: CaseOutcome) -> St
     report = result.evidence.report
     if report is None:
         return result
-    cases = tuple(
-        c.model_copy(update={"outcome": outcome}) if c.node_id == node_id else c
-        for c in report.cases
-    )
-    changed = report.model_copy(update={"cases": cases})
-    evidence = result.evidence.model_copy(update={"report": changed})
-    return result.model_copy(update={"evidence": evidence})
+    cases = tuple(c.replace(outcome=outcome) if c.node_id == node_id else c for c in report.cases)
+    changed = report.replace(cases=cases)
+    evidence = result.evidence.replace(report=changed)
+    return result.replace(evidence=evidence)
 
 
 UNTESTED = [s for s in StageName if s not in {StageName.BASELINE_RUN, StageName.FINAL_TEST}]
@@ -118,7 +115,7 @@ def test_warnings_of_a_baseline_are_a_tuple_of_distinct_sentences(expected, evid
 
 @given(evidences.filter(lambda e: e.exception is None))
 def test_nothing_in_a_final_test_but_a_lost_sandbox_is_the_infrastructures(final):
-    verdict = judge(expecting(), attempt(final.model_copy(update={"agent": None})))
+    verdict = judge(expecting(), attempt(final.replace(agent=None)))
     lost = final.command is not None and final.command.ending == "lost"
     assert lost or verdict.fault is not Fault.INFRASTRUCTURE
 

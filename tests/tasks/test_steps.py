@@ -194,7 +194,7 @@ def test_a_folder_of_steps_without_their_tables_is_an_error(tmp_path):
 
 def test_a_back_end_that_ends_all_processes_is_refused_before_anything_runs(tmp_path):
     task = loaded(tmp_path)
-    steps = tuple(step.model_copy(update={"network": False}) for step in task.steps)
-    task = task.model_copy(update={"steps": steps})
+    steps = tuple(step.replace(network=False) for step in task.steps)
+    task = task.replace(steps=steps)
     with pytest.raises(UnavailableError, match=r"keeps no sandbox running .* --sandbox docker"):
         check_services(task, UnreliableProvider())

@@ -186,5 +186,5 @@ def test_message_of_each_outcome(outcome, known, words):
 def test_a_command_that_exited_was_ended_by_no_signal():
     ended = CommandResult(argv=(), ending=Ending.EXITED, exit_code=1, duration=timedelta())
     assert signal_name(ended) is None
-    killed = ended.model_copy(update={"signal": int(signal.SIGKILL)})
+    killed = ended.replace(signal=int(signal.SIGKILL))
     assert signal_name(killed) == "SIGKILL"

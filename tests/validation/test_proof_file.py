@@ -31,7 +31,7 @@ def test_a_proof_reads_back_as_it_was_written(tmp_path):
 
 
 def test_the_strength_of_the_tests_is_part_of_it(tmp_path):
-    kept = PROOF.model_copy(update={"strength": strength_of(killed=3, survived=1)})
+    kept = PROOF.replace(strength=strength_of(killed=3, survived=1))
     write_proof(tmp_path, kept)
     assert read_proof(tmp_path) == kept
     assert read_proof(tmp_path).strength.percent == 75

@@ -58,9 +58,9 @@ def test_a_test_that_differs_between_equal_runs_is_flaky(task):
 
 
 def test_a_quarantined_test_is_not_flaky_again(task):
-    key = task.answer_key.model_copy(update={"quarantined": (C,)})
+    key = task.answer_key.replace(quarantined=(C,))
     other = record_of(attempt(ran(case(A), case(B), case(C, "skipped")), BEFORE))
-    apart = task.model_copy(update={"answer_key": key})
+    apart = task.replace(answer_key=key)
     assert prove(apart, [resolved(), other], [noop()]).flaky == ()
 
 

@@ -35,7 +35,7 @@ def test_what_the_infrastructure_lost_decides_nothing(tmp_path):
     lost = small_task(tmp_path / "lost", environment="memory_mib = 64\ndisk_mib = 64\nfiles = 1000")
     (tmp_path / "lost" / "tests.patch").write_text("")
     hidden = small_task(tmp_path / "big", hidden=f"DATA = '''{'x' * (80 << 20)}'''\n")
-    big = hidden.model_copy(update={"environment": lost.environment})
+    big = hidden.replace(environment=lost.environment)
     options = options_of(tmp_path).replace(retries=0)
     shown = run_proofs({tmp_path / "big": big}, options, follow)
     records = run_to_end([big], options.replace(agent="noop"), follow).records

@@ -71,12 +71,12 @@ def hostile_record(text: str, attempt: int) -> AttemptRecord:
         internals_changed=(text,),
     )
     result = {"argv": ("sh", "-c", text), "stdout": text, "stderr": text, "exceeded": text}
-    final = final.model_copy(update={"command": final.command.model_copy(update=result)})
+    final = final.replace(command=final.command.replace(**result))
     agent = Evidence(agent=AgentEnding.TOOL_ERROR, agent_detail=text)
     error = ExceptionFact(type_name=text, message=text, reason=FailureReason.UNKNOWN)
     stages = [*strategies.attempt(final, agent_run=agent)]
     if attempt % 3 == 0:
-        stages[-1] = stages[-1].model_copy(update={"evidence": Evidence(exception=error)})
+        stages[-1] = stages[-1].replace(evidence=Evidence(exception=error))
     made = record_of(
         tuple(stages),
         task_id=TASK,
@@ -95,7 +95,7 @@ def hostile_record(text: str, attempt: int) -> AttemptRecord:
         agent_run=AgentRecord(ending=AgentEnding.TOOL_ERROR, detail=text),
         usage=UsageRecord(requests=1, cost_usd=1.0, llm_errors={text: 1}),
     )  # fmt: skip
-    return made if made.resolved else made.model_copy(update={"detail": text})
+    return made if made.resolved else made.replace(detail=text)
 
 
 def leave_files(folder: Path, text: str) -> None:

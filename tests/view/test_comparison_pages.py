@@ -135,7 +135,7 @@ def test_each_cell_of_the_matrix_says_its_verdict_and_leads_to_its_attempts(tmp_
 
 def test_runs_of_other_tasks_or_contents_have_a_leaderboard_of_their_own(tmp_path):
     made(tmp_path, "alone", resolved(), started_at=NOON.replace(year=2027))
-    changed = (TASKS[0], TASKS[1].model_copy(update={"digest": "e"}))
+    changed = (TASKS[0], TASKS[1].replace(digest="e"))
     two = {"task_id": TaskId("two")}
     for name, tasks in (("p", TASKS), ("q", TASKS), ("changed", changed)):
         made(tmp_path, name, resolved(), resolved(**two), tasks=tasks)

@@ -22,7 +22,7 @@ def conversation(*steps):
         exchange([TASK], completion(CALL)),
         exchange([TASK, CALL, RESULT], completion(says("done"))),
     )
-    return one.model_copy(update={"steps": tuple(steps)}) if steps else one
+    return one.replace(steps=tuple(steps)) if steps else one
 
 
 def rendered(folder, content):

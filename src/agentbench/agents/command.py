@@ -156,7 +156,7 @@ class CommandAgent:
             stdin=instruction,
         )
         result = run_with_model(command, sandbox, model)
-        return outcome_of(result.model_copy(update={"argv": shown}), budget)
+        return outcome_of(result.replace(argv=shown), budget)
 
 
 def _additions(problem: Problem, sandbox: Sandbox) -> dict[str, str]:
@@ -183,7 +183,7 @@ def run_with_model(
     from agentbench.models.gateway.relay import relayed_command  # imports asyncio
 
     result = sandbox.run(relayed_command(command, sandbox, model))
-    return result.model_copy(update={"argv": command.argv})
+    return result.replace(argv=command.argv)
 
 
 def outcome_of(result: CommandResult, budget: Budget) -> AgentOutcome:

@@ -95,7 +95,7 @@ def with_located_tests(
         "pass_to_pass": passing if passing == "baseline" else tuple(map(located, passing)),
         "quarantined": tuple(map(located, key.quarantined)),
     }
-    return task.model_copy(update={"answer_key": key.model_copy(update=lists)})
+    return task.replace(answer_key=key.replace(**lists))
 
 
 def _is_below(file: str, folders: Iterable[str]) -> bool:
@@ -114,7 +114,7 @@ def listed_only(facts: ReportFacts, task: Task) -> ReportFacts:
         for case in facts.cases
         if case.node_id in listed or any(map(case.has_name, names if case.names else ()))
     )
-    return facts.model_copy(update={"cases": cases})
+    return facts.replace(cases=cases)
 
 
 def has_passed(task: Task, baseline: Evidence, final: Evidence) -> bool:

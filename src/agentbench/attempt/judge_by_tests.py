@@ -99,7 +99,7 @@ class JudgeByTests:
         else:
             controls = Controls(level=level, skipped="the final test did not pass")
         return FinalTestOutput(
-            evidence=evidence.model_copy(update={"findings": control_findings(controls)}),
+            evidence=evidence.replace(findings=control_findings(controls)),
             controls=controls,
             controls_seconds=time.monotonic() - began,
         )
@@ -114,7 +114,7 @@ def _hidden_tests(runs: JudgedRuns, lock: FileLock | None) -> Evidence:
         run = runs.final(lock)
         context.save("final.json", run.tests.result.model_dump_json(indent=1).encode())
         warnings = service_warnings(run.failed_services)
-        return judged_evidence(context, run.tests).model_copy(update={"warnings": warnings})
+        return judged_evidence(context, run.tests).replace(warnings=warnings)
 
     return repeated_if_services_fail(
         run_once, lambda final: has_passed(context.task, runs.baseline, final)

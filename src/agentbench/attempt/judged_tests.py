@@ -234,7 +234,7 @@ def repeated_if_services_fail(
         return first
     second = run()
     warnings = (*(f"in a first run: {each}" for each in first.warnings), *second.warnings)
-    return second.model_copy(update={"warnings": warnings})
+    return second.replace(warnings=warnings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,7 +290,7 @@ class JudgedRuns:
     def save_report(self, name: str, run: TestRun) -> None:
         """Store the report of a control run, without parts that the final test's report has."""
         output = run.result.text_output[-_OUTPUT_CHARACTERS:]
-        report = run.result.model_copy(update={"text_output": output, "json_report": {}})
+        report = run.result.replace(text_output=output, json_report={})
         self.context.save(name, report.model_dump_json(indent=1).encode())
 
     def of_solution(self) -> "JudgedRuns | None":

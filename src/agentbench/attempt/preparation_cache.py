@@ -307,7 +307,7 @@ class PreparationCache:
         path = self._folder / f"baseline-{key}.json"
         try:
             stored = StoredBaseline.model_validate_json(path.read_bytes())
-            return stored.model_copy(update={"result": as_cached(stored.result)})
+            return stored.replace(result=as_cached(stored.result))
         except FileNotFoundError:
             return None
         except (OSError, ValidationError):
@@ -377,8 +377,8 @@ def _prepared(
 
 def as_cached(result: StageResult) -> StageResult:
     """The evidence of a stage that was not run again."""
-    evidence = result.evidence.model_copy(update={"own_seconds": 0.0})
-    return result.model_copy(update={"cached": True, "evidence": evidence})
+    evidence = result.evidence.replace(own_seconds=0.0)
+    return result.replace(cached=True, evidence=evidence)
 
 
 @contextmanager

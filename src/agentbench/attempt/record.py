@@ -290,7 +290,7 @@ class AttemptRecord(ChecksummedDocument):
 
 def rescore(record: AttemptRecord) -> AttemptRecord:
     """The record with the verdict of the current rules on its evidence."""
-    return record.model_copy(update=dict(rejudge(record)))
+    return record.replace(**dict(rejudge(record)))
 
 
 def rejudge(record: AttemptRecord) -> Verdict:
@@ -319,4 +319,4 @@ def with_dropped_files(verdict: Verdict, patch: PatchRecord | None) -> Verdict:
     if not dropped:
         return verdict
     parts = (verdict.detail, f"not judged: {list_with_more(dropped, _MAX_DROPPED)}")
-    return verdict.model_copy(update={"detail": "; ".join(filter(None, parts))})
+    return verdict.replace(detail="; ".join(filter(None, parts)))

@@ -91,14 +91,12 @@ def shortened(evidence: Evidence) -> Evidence:
     command, exception = evidence.command, evidence.exception
     if command is not None:
         stdout, stderr = command.stdout[-_STORED_OUTPUT:], command.stderr[-_STORED_OUTPUT:]
-        command = command.model_copy(update={"stdout": stdout, "stderr": stderr})
+        command = command.replace(stdout=stdout, stderr=stderr)
     if exception is not None:
         text = exception.message.encode("utf-8", "replace").decode()
         traceback = exception.traceback[-_STORED_OUTPUT:]
-        exception = exception.model_copy(
-            update={"message": text[:_STORED_OUTPUT], "traceback": traceback}
-        )
-    return evidence.model_copy(update={"command": command, "exception": exception})
+        exception = exception.replace(message=text[:_STORED_OUTPUT], traceback=traceback)
+    return evidence.replace(command=command, exception=exception)
 
 
 def _rewards(results: Sequence[StageResult]) -> dict[str, float] | None:

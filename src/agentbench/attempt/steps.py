@@ -94,7 +94,7 @@ class StepWalk:
             self._note(verifier=self._judge(self.change))
 
     def _note(self, **facts: Evidence | ExceptionFact) -> None:
-        self.steps[-1] = self.steps[-1].model_copy(update=facts)
+        self.steps[-1] = self.steps[-1].replace(**facts)
 
     def _begin(self, step: TaskStep) -> ExceptionFact | None:
         """Write the step's files and run its set-up; returns why it cannot begin, or None."""
@@ -156,7 +156,7 @@ def walk_idle(context: PreparedContext, sandbox: Sandbox) -> Evidence:
     evidence = combined_evidence(walk.steps[:-1], total, strategy)
     assert evidence.rewards is not None  # it is combined from rewards
     update = {"unfinished": f"step {last.name} could not begin: {last.setup.message}"}
-    return evidence.model_copy(update={"rewards": evidence.rewards.model_copy(update=update)})
+    return evidence.replace(rewards=evidence.rewards.replace(**update))
 
 
 def judge_last_step(
@@ -173,7 +173,7 @@ def judge_last_step(
     for step in context.task.steps[: len(work.steps)]:
         context = context_in(context, step)
     verifier = run_verifier(context, change, name=_file_name(last.name), work=work)
-    judged = last.model_copy(update={"verifier": verifier})
+    judged = last.replace(verifier=verifier)
     _save(context, judged)
     return (*before, judged)
 
@@ -233,7 +233,7 @@ def _file_name(step: str) -> str:
 def _save(context: PreparedContext, step: StepEvidence) -> None:
     parts = {"agent": step.agent, "verifier": step.verifier}
     update = {name: shortened(part) for name, part in parts.items() if part is not None}
-    text = step.model_copy(update=update).model_dump_json(indent=1)
+    text = step.replace(**update).model_dump_json(indent=1)
     context.save(f"{STEPS_FOLDER}/{step.name}/evidence.json", text.encode())
 
 

@@ -48,18 +48,16 @@ def with_image(task: Task, provider: SandboxProvider, mirrors: Mirrors) -> Task:
     if _brings_an_image(task) or provider.describe().get("python") is not None:
         return task
     requested = _required_python(task, mirrors, default=DEFAULT_PYTHON)
-    named = task.environment.model_copy(
-        update={"image": python_stacks.base_image_name(requested.version)}
-    )
-    return task.model_copy(update={"environment": named})
+    named = task.environment.replace(image=python_stacks.base_image_name(requested.version))
+    return task.replace(environment=named)
 
 
 def with_runtime(task: Task, runtime: str | None) -> Task:
     """The task with another runtime, if there is one."""
     if runtime is None:
         return task
-    environment = task.environment.model_copy(update={"runtime": runtime})
-    return task.model_copy(update={"environment": environment})
+    environment = task.environment.replace(runtime=runtime)
+    return task.replace(environment=environment)
 
 
 def with_images(tasks: Sequence[Task], provider: SandboxProvider, mirrors: Mirrors) -> list[Task]:

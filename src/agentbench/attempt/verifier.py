@@ -285,8 +285,8 @@ def _verifiers_task(task: Task, verifier: Verifier, user: UserName) -> Task:
         files = {"dockerfile": verifier.dockerfile, "compose": verifier.compose}
         update |= {key: task.folder / file if file else None for key, file in files.items()}
         update["image"] = verifier.image
-    environment = task.environment.model_copy(update=update)
-    return task.model_copy(update={"environment": environment})
+    environment = task.environment.replace(**update)
+    return task.replace(environment=environment)
 
 
 def empty_script_folders(task: Task, place: Sandbox) -> None:

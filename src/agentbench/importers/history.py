@@ -93,10 +93,10 @@ def write_fix_task(
         if origin.as_files:  # without a history, git knows no version
             repo, folders = RepoTable(path="repo"), {"repo": files}
             env = {**version_settings(mirror), **found.environment.env}
-            found = replace(found, environment=found.environment.model_copy(update={"env": env}))
+            found = replace(found, environment=found.environment.replace(env=env))
         if not whole_suite:
             paths = tuple(str(path) for path in fix.tests)
-            found = replace(found, tests=found.tests.model_copy(update={"paths": paths}))
+            found = replace(found, tests=found.tests.replace(paths=paths))
         task_id = destination.task_id or task_id_of(origin.url, fix)
         new = replace(_new_task(fix, found, task_id, repo), folders=folders)
         return write_task(new, destination.parent, replace=destination.replace)

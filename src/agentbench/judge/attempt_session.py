@@ -142,8 +142,8 @@ class OutsideAgent:
         except (Exception, RunCancelled) as error:
             part = AgentRunOutput(outcome=outcome, change=work.change)
             raise IncompleteStageError(part) from error
-        evidence = work.evidence.model_copy(
-            update={"findings": findings, "warnings": service_warnings(self._failures)}
+        evidence = work.evidence.replace(
+            findings=findings, warnings=service_warnings(self._failures)
         )
         return AgentRunOutput(
             evidence=evidence,

@@ -105,7 +105,7 @@ class JudgeVerdict(Schema):
     def with_kind(self, kind: RewardKind) -> "JudgeVerdict":
         """The same verdict with the reward of another kind."""
         share = self.fixed / self.to_fix if self.to_fix else None
-        return self.model_copy(update={"reward": _reward(self, kind, share)})
+        return self.replace(reward=_reward(self, kind, share))
 
 
 def _reward(

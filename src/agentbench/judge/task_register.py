@@ -103,5 +103,5 @@ class TaskRegister:
 
     def _write(self, **changes: object) -> None:
         """Write run.json with changes; the caller holds the lock."""
-        self._configuration = self._configuration.model_copy(update=changes)
+        self._configuration = self._configuration.replace(**changes)
         self._store.write_configuration(self._configuration)

@@ -48,7 +48,7 @@ class VerdictCache:
         with suppress(OSError, ValidationError):
             found = JudgeVerdict.model_validate_json(path.read_bytes())
             if (found.task_digest, found.change_digest) == (entry.digest, change_digest):
-                return found.model_copy(update={"from_cache": True, "task_id": entry.id})
+                return found.replace(from_cache=True, task_id=entry.id)
         return None
 
     def store(self, entry: TaskEntry, image: str, verdict: JudgeVerdict) -> None:

@@ -56,7 +56,7 @@ class Run:
             # Another process may have made attempts between the plan and the lock.
             done = read_run(self.store.folder).summaries
             planned = remaining_attempts(self.planned, done, retries=retries)
-            configuration = self.configuration.model_copy(update={"ended_at": None, "ending": None})
+            configuration = self.configuration.replace(ended_at=None, ending=None)
             self.store.write_configuration(configuration)
             ending = RunEnding.INTERRUPTED
             try:
@@ -71,7 +71,7 @@ class Run:
             finally:
                 self.resources.background.finish()
                 update = {"ended_at": datetime.now(UTC), "ending": ending}
-                self.store.write_configuration(configuration.model_copy(update=update))
+                self.store.write_configuration(configuration.replace(**update))
 
     @property
     def has_reached_max_failures(self) -> bool:

@@ -424,8 +424,8 @@ def _with_recorded_images(
     named = []
     for task in tasks:
         image = images[task.id] or task.environment.image
-        environment = task.environment.model_copy(update={"image": image})
-        named.append(task.model_copy(update={"environment": environment}))
+        environment = task.environment.replace(image=image)
+        named.append(task.replace(environment=environment))
     return task_image.with_images(named, resources.provider, resources.mirrors)
 
 

@@ -272,4 +272,4 @@ def out_of_disk(result: CommandResult, exceeded: str) -> CommandResult:
     if not exceeded or result.ending is Ending.TIMED_OUT:
         return result
     facts = {"ending": Ending.OUT_OF_DISK, "signal": None, "exceeded": exceeded}
-    return result.model_copy(update=facts)
+    return result.replace(**facts)

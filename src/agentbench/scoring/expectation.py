@@ -67,11 +67,9 @@ def with_node_ids(expected: ExpectedTests, *evidence: Evidence) -> ExpectedTests
         return tuple(dict.fromkeys(ids))
 
     passing = expected.pass_to_pass
-    return expected.model_copy(
-        update={
-            "fail_to_pass": located(expected.fail_to_pass),
-            "pass_to_pass": passing if passing == "baseline" else located(passing),
-        }
+    return expected.replace(
+        fail_to_pass=located(expected.fail_to_pass),
+        pass_to_pass=passing if passing == "baseline" else located(passing),
     )
 
 

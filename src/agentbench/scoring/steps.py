@@ -109,12 +109,10 @@ def combined_evidence(
         fault=f"step {last.name}: {fault}" if fault else "",
         unfinished=unfinished,
     )
-    return evidence.model_copy(
-        update={
-            "rewards": facts,
-            "own_seconds": sum(each.own_seconds for each in verifiers),
-            "warnings": tuple(dict.fromkeys(w for each in verifiers for w in each.warnings)),
-        }
+    return evidence.replace(
+        rewards=facts,
+        own_seconds=sum(each.own_seconds for each in verifiers),
+        warnings=tuple(dict.fromkeys(w for each in verifiers for w in each.warnings)),
     )
 
 
@@ -126,10 +124,8 @@ def combined_work(steps: Sequence[StepEvidence]) -> Evidence:
     failed = (work for work in works if classify(StageName.AGENT_RUN, work[1]) is not None)
     name, evidence = next(failed, works[-1])
     detail = evidence.agent_detail
-    return evidence.model_copy(
-        update={
-            "agent_detail": f"step {name}: {detail}" if detail else "",
-            "own_seconds": sum(work.own_seconds for _, work in works),
-            "findings": tuple(finding for _, work in works for finding in work.findings),
-        }
+    return evidence.replace(
+        agent_detail=f"step {name}: {detail}" if detail else "",
+        own_seconds=sum(work.own_seconds for _, work in works),
+        findings=tuple(finding for _, work in works for finding in work.findings),
     )

@@ -102,7 +102,7 @@ def judge(expected: ExpectedTests, stages: Sequence[StageResult]) -> Verdict:
         if shared is not None and not _stopped_early(failures):
             detail = f"{shared}, as in the baseline; every other deciding test passed"
             tests_failed = _failure(FailureReason.TESTS_FAILED, detail)
-            return _failed((tests_failed.model_copy(update={"fault": Fault.TASK}),), tests)
+            return _failed((tests_failed.replace(fault=Fault.TASK),), tests)
     if shortfall is not None and all(f.stage is not StageName.FINAL_TEST for f in failures):
         failures = (*failures, _failure(FailureReason.TESTS_FAILED, shortfall))
     if _crashed(by_stage.get(StageName.AGENT_RUN, Evidence())):
@@ -249,7 +249,7 @@ def _stage_failures(expected: ExpectedTests, stages: Sequence[StageResult]) -> t
         else:
             failure = classify(result.stage, result.evidence)
         if failure and never_started and _could_not_start(result.evidence):
-            failure = failure.model_copy(update={"fault": Fault.TASK})
+            failure = failure.replace(fault=Fault.TASK)
         found.append(failure)
     return tuple(failure for failure in found if failure is not None)
 
@@ -279,8 +279,8 @@ def _final_failure(expected: ExpectedTests, baseline: Evidence, final: Evidence)
     }
     new = tuple(f for f in report.collection_facts if (f.file, _cause_of(f)) not in known)
     if new or not all_known:  # the first of these is named
-        report = report.model_copy(update={"collection_facts": new or report.collection_facts})
-        return classify(StageName.FINAL_TEST, final.model_copy(update={"report": report}))
+        report = report.replace(collection_facts=new or report.collection_facts)
+        return classify(StageName.FINAL_TEST, final.replace(report=report))
     failure = classify(StageName.FINAL_TEST, final)
     is_collection = failure is not None and failure.reason is FailureReason.INTERNAL_ERROR
     return _as_tasks(failure) if is_collection else failure
@@ -290,7 +290,7 @@ def _as_tasks(failure: Failure | None) -> Failure | None:
     if failure is None:
         return None
     detail = f"{failure.detail}; the baseline has the same error"
-    return failure.model_copy(update={"fault": Fault.TASK, "detail": detail})
+    return failure.replace(fault=Fault.TASK, detail=detail)
 
 
 def _cause_of(fact: CollectionFact) -> tuple[str, str, str]:
@@ -343,7 +343,7 @@ def _crashed(agent_run: Evidence) -> bool:
 def _as_consequence(failure: Failure) -> Failure:
     """A failure after an agent's crash: the agent's own failures in the final test do not count."""
     follows = failure.stage is StageName.FINAL_TEST and failure.fault is Fault.AGENT
-    return failure.model_copy(update={"terminal": False}) if follows else failure
+    return failure.replace(terminal=False) if follows else failure
 
 
 def _could_not_start(evidence: Evidence) -> bool:
@@ -364,7 +364,7 @@ def _passed(tests: tuple[CaseChange, ...], critical: str | None) -> Verdict:
         counts = _counts(tests)
         return Verdict(resolved=True, failure_reason=None, fault=None, tests=tests, counts=counts)
     failure = _failure(FailureReason.TESTS_FAILED, f"quarantined: {critical}")
-    return _failed((failure,), tests).model_copy(update={"quarantined": True})
+    return _failed((failure,), tests).replace(quarantined=True)
 
 
 def _critical(baseline: Evidence, stages: Sequence[StageResult]) -> str | None:

@@ -45,8 +45,8 @@ def _with_variables(task: Task, values: Mapping[str, str], missing: list[str]) -
         tables["verifier"] = key.verifier
     servers = tuple(_with_headers(task, each, values, missing) for each in task.problem.mcp_servers)
     if servers != task.problem.mcp_servers:
-        problem = task.problem.model_copy(update={"mcp_servers": servers})
-        task = task.model_copy(update={"problem": problem})
+        problem = task.problem.replace(mcp_servers=servers)
+        task = task.replace(problem=problem)
     tables |= {f"steps.{step.name}.verifier": step.verifier for step in task.steps}
     if not any(table.env_from_host for table in tables.values() if table is not None):
         return task
@@ -56,20 +56,13 @@ def _with_variables(task: Task, values: Mapping[str, str], missing: list[str]) -
             continue
         where = f"{task.id}: [{name}] env_from_host"
         env = _with_values(table.env, table.env_from_host, values, missing, where)
-        made[name] = table.model_copy(update={"env": env})
+        made[name] = table.replace(env=env)
     answers: dict[str, object] = {
         name: made[name] for name in ("solution", "verifier") if name in made
     }
-    steps = [
-        step.model_copy(update={"verifier": made[f"steps.{step.name}.verifier"]})
-        for step in task.steps
-    ]
-    return task.model_copy(
-        update={
-            "environment": made["environment"],
-            "answer_key": key.model_copy(update=answers),
-            "steps": tuple(steps),
-        }
+    steps = [step.replace(verifier=made[f"steps.{step.name}.verifier"]) for step in task.steps]
+    return task.replace(
+        environment=made["environment"], answer_key=key.replace(**answers), steps=tuple(steps)
     )
 
 
@@ -78,7 +71,7 @@ def _with_headers(
 ) -> McpServer:
     where = f"{task.id}: MCP server {server.name}, headers_from_host"
     headers = _with_values(server.headers, server.headers_from_host, values, missing, where)
-    return server.model_copy(update={"headers": headers})
+    return server.replace(headers=headers)
 
 
 def _with_values(

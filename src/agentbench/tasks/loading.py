@@ -362,8 +362,8 @@ def _with_pip(setup: TaskSetup, version: str | None) -> TaskSetup:
         return setup
     line = f"python -m pip install --disable-pip-version-check pip=={version}"
     if setup.shared:
-        return setup.model_copy(update={"shared": (line, *setup.shared)})
-    return setup.model_copy(update={"commands": (line, *setup.commands)})
+        return setup.replace(shared=(line, *setup.shared))
+    return setup.replace(commands=(line, *setup.commands))
 
 
 def _step(table: TaskFile, step: StepTable, instruction: str) -> TaskStep:

@@ -194,18 +194,14 @@ class Task(Schema):
 
     def in_step(self, step: TaskStep) -> "Task":
         """The task as it is in one of its steps."""
-        problem = self.problem.model_copy(
-            update={
-                "instruction": step.instruction,
-                "network": step.network,
-                "step": step.name,
-                "test_timeout_s": step.verifier.timeout_s,
-                "limits": self.problem.limits.model_copy(update={"timeout_s": step.timeout_s}),
-            }
+        problem = self.problem.replace(
+            instruction=step.instruction,
+            network=step.network,
+            step=step.name,
+            test_timeout_s=step.verifier.timeout_s,
+            limits=self.problem.limits.replace(timeout_s=step.timeout_s),
         )
-        key = self.answer_key.model_copy(update={"verifier": step.verifier})
+        key = self.answer_key.replace(verifier=step.verifier)
         own = {"user": step.user, "healthcheck": step.healthcheck}
-        environment = self.environment.model_copy(update=own)
-        return self.model_copy(
-            update={"problem": problem, "answer_key": key, "environment": environment}
-        )
+        environment = self.environment.replace(**own)
+        return self.replace(problem=problem, answer_key=key, environment=environment)

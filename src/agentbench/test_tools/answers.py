@@ -39,7 +39,7 @@ def answer_to_discovery(run: TestRun, mask: PathMask, *, timeout_s: float) -> Js
     """The answer of `discover_tests`: as many ids as fit, and errors of files."""
     node_ids = run.node_ids
     found = run.result.outcome is PytestOutcome.PASSED
-    result = run.result.model_copy(update={"json_report": {}, "omitted": ("json_report",)})
+    result = run.result.replace(json_report={}, omitted=("json_report",))
 
     def rendered(form: PytestResult, count: int) -> JsonObject:
         answer = _envelope(run, form, timeout_s)
@@ -51,7 +51,7 @@ def answer_to_discovery(run: TestRun, mask: PathMask, *, timeout_s: float) -> Js
         }
         if found:
             changes |= {"outcome": "discovered", "message": f"{len(node_ids)} tests"}
-        return _rendered(answer.model_copy(update=changes), mask)
+        return _rendered(answer.replace(**changes), mask)
 
     def answer_with(count: int) -> JsonObject:
         form = fit_to_limit(result, SIZE_LIMIT, lambda form: _fits(rendered(form, count)))
@@ -194,9 +194,7 @@ def _smaller_results(result: PytestResult) -> Iterator[PytestResult]:
                 for case in result.tests
             ),
             collection_errors=tuple(
-                error.model_copy(
-                    update={"message": cut(error.message), "traceback": cut(error.traceback)}
-                )
+                error.replace(message=cut(error.message), traceback=cut(error.traceback))
                 for error in result.collection_errors
             ),
             detail=cut(result.detail),
@@ -218,7 +216,7 @@ def _without(result: PytestResult, outcomes: Sequence[CaseOutcome], words: str) 
 
 
 def _reduced(result: PytestResult, *what: str, **smaller: object) -> PytestResult:
-    return result.model_copy(update={**smaller, "omitted": (*result.omitted, *what)})
+    return result.replace(**smaller, omitted=(*result.omitted, *what))
 
 
 def _omitted(before: Sequence[object], after: Sequence[object], words: str) -> list[str]:

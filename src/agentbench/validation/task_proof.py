@@ -201,8 +201,8 @@ def named_tests(records: Sequence[AttemptRecord]) -> dict[NodeId, CaseFact]:
 
 def without_ids(task: Task) -> Task:
     """The task without lists of tests, so that the whole run decides."""
-    key = task.answer_key.model_copy(update={"fail_to_pass": (), "pass_to_pass": ()})
-    return task.model_copy(update={"answer_key": key})
+    key = task.answer_key.replace(fail_to_pass=(), pass_to_pass=())
+    return task.replace(answer_key=key)
 
 
 def without_listed_tests(task: Task) -> Task:
@@ -216,7 +216,7 @@ def without_listed_tests(task: Task) -> Task:
 
 def with_problem(task: Task, **changes: object) -> Task:
     """The task with some fields of its problem changed."""
-    return task.model_copy(update={"problem": task.problem.model_copy(update=changes)})
+    return task.replace(problem=task.problem.replace(**changes))
 
 
 def _oracle_faults(records: Sequence[AttemptRecord]) -> Iterable[str]:

@@ -42,8 +42,8 @@ def doing(script: str):
 def in_haste(context, seconds: float):
     """The same attempt with little time for the agent."""
     limits = AgentLimits(timeout_s=seconds)
-    problem = context.task.problem.model_copy(update={"limits": limits})
-    context.task = context.task.model_copy(update={"problem": problem})
+    problem = context.task.problem.replace(limits=limits)
+    context.task = context.task.replace(problem=problem)
     return context
 
 

@@ -32,9 +32,9 @@ def history(folder) -> tuple[str, str]:
 def from_history(tmp_path, **source):
     url, commit = history(tmp_path / "upstream")
     task = small_task(tmp_path / "small")
-    key = task.answer_key.model_copy(update={"solution_patch": b""})
+    key = task.answer_key.replace(solution_patch=b"")
     given = RepoSource(**{"url": url, "commit": commit, **source})
-    return task.model_copy(update={"source": given, "answer_key": key})
+    return task.replace(source=given, answer_key=key)
 
 
 def test_one_commit_is_left_and_nothing_else_can_be_reached(provider, desk, tmp_path):
@@ -79,7 +79,7 @@ def test_a_patch_that_does_not_fit_the_commit_is_named(provider, desk, tmp_path,
     patch = b"--- a/basket.py\n+++ b/basket.py\n@@ -1 +1 @@\n-no such line\n+x\n"
     task = from_history(tmp_path)
     key = task.answer_key.model_copy(update={name: patch})
-    with staged(task.model_copy(update={"answer_key": key}), provider, desk) as context:
+    with staged(task.replace(answer_key=key), provider, desk) as context:
         go(context, "git_clone")
         with pytest.raises(GitCheckoutError, match=name.replace("_", r"\.")):
             go(context, "git_checkout")

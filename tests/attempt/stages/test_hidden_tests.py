@@ -24,9 +24,9 @@ def test_without_a_patch_there_are_none(provider, desk, tmp_path):
 def test_a_patch_that_does_not_fit_is_the_tasks_fault(provider, desk, tmp_path):
     task = small_task(tmp_path / "small")
     patch = b"--- a/basket.py\n+++ b/basket.py\n@@ -1 +1 @@\n-no such line\n+x\n"
-    key = task.answer_key.model_copy(update={"tests_patch": patch})
+    key = task.answer_key.replace(tests_patch=patch)
     with (
-        staged(task.model_copy(update={"answer_key": key}), provider, desk) as context,
+        staged(task.replace(answer_key=key), provider, desk) as context,
         pytest.raises(GitCheckoutError, match=r"tests\.patch: does not apply"),
     ):
         context.inputs.hidden_tests.check()

@@ -89,9 +89,9 @@ def test_each_phase_has_its_own_network(bench: Bench, web: WebServer, mode: str)
         verifier=f'network_mode = "no-network"\nenvironment_mode = "{mode}"\n',
     )
     if mode == "separate":
-        takes = task.answer_key.verifier.model_copy(update={"takes": None})
-        key = task.answer_key.model_copy(update={"verifier": takes})
-        task = task.model_copy(update={"answer_key": key})
+        takes = task.answer_key.verifier.replace(takes=None)
+        key = task.answer_key.replace(verifier=takes)
+        task = task.replace(answer_key=key)
     record = bench.attempt(task, agent(f"({ASK.format(url=url)}) > hello.txt"))
     assert record.resolved, (record.detail, record.stages[-1].evidence)
     assert len(web.requests) == 1

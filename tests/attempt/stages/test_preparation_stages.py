@@ -21,7 +21,7 @@ def test_the_workspace_gets_the_one_commit_and_no_history(provider, desk, tmp_pa
 def test_an_origin_that_is_not_there_is_said_without_its_password(provider, desk, tmp_path):
     task = small_task(tmp_path / "small")
     gone = RepoSource(url=f"file://me:secret@localhost{tmp_path}/gone.git", commit="0" * 40)
-    with staged(task.model_copy(update={"source": gone}), provider, desk) as context:
+    with staged(task.replace(source=gone), provider, desk) as context:
         with pytest.raises(GitCloneError) as caught:
             go(context, "git_clone")
         assert "secret" not in str(caught.value)

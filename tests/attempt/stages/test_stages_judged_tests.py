@@ -21,8 +21,8 @@ def task(tmp_path):
 
 
 def listing(task, paths=("tests",), **key):
-    problem = task.problem.model_copy(update={"test_paths": tuple(paths)})
-    return task.model_copy(update={"problem": problem, "answer_key": AnswerKey(**key)})
+    problem = task.problem.replace(test_paths=tuple(paths))
+    return task.replace(problem=problem, answer_key=AnswerKey(**key))
 
 
 @pytest.mark.parametrize(
@@ -45,9 +45,7 @@ def test_files_are_run_and_not_ids(task, paths, fixed, kept, targets):
 
 
 def test_the_request_is_the_tasks_command_with_its_limits(task, provider, desk):
-    task = task.model_copy(
-        update={"environment": task.environment.model_copy(update={"env": {"TZ": "UTC"}})}
-    )
+    task = task.replace(environment=task.environment.replace(env={"TZ": "UTC"}))
     with staged(task, provider, desk, timeout_scale=2.0) as context:
         request = judged_request(context.inputs)
         assert judged_timeout(context.inputs) == timedelta(seconds=120) == request.timeout

@@ -93,8 +93,8 @@ def test_code_with_all_right_values_is_judged_beside_other_such_code(judged, at_
 
 
 def test_code_that_gave_wrong_values_sees_the_right_ones_alone(judged, at_run, ready):
-    key = ready.task.answer_key.model_copy(update={"solution_patch": b""})
-    task = ready.task.model_copy(update={"answer_key": key})  # without it there is a final test
+    key = ready.task.answer_key.replace(solution_patch=b"")
+    task = ready.task.replace(answer_key=key)  # without it there is a final test
     wrong = MARKED.replace("sum(prices)", "sum(prices) + 1")
     assert places_of(judged, at_run, wrong, task=task) == [
         (SEALED, False, True),
@@ -103,8 +103,8 @@ def test_code_that_gave_wrong_values_sees_the_right_ones_alone(judged, at_run, r
 
 
 def test_code_whose_tests_are_not_sealed_is_judged_alone(judged, at_run, ready):
-    key = ready.task.answer_key.model_copy(update={"fail_to_pass": ()})
-    task = ready.task.model_copy(update={"answer_key": key})  # their ids are known afterwards
+    key = ready.task.answer_key.replace(fail_to_pass=())
+    task = ready.task.replace(answer_key=key)  # their ids are known afterwards
     seen = places_of(judged, at_run, task=task)
     assert {kind for kind, *_ in seen} == {FINAL}
     assert not any(alone or beside for _, alone, beside in seen)

@@ -95,7 +95,7 @@ def trial(toolboxes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def _agent(client: Client, toolboxes: Path) -> PresetAgent:
     preset = find_preset(client.name)
     assert preset is not None
-    hasty = preset.model_copy(update={"env": {**preset.env, **client.impatient}})
+    hasty = preset.replace(env={**preset.env, **client.impatient})
     return PresetAgent(hasty, toolboxes=toolboxes)
 
 

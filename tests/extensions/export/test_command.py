@@ -23,7 +23,7 @@ OUT = ("--format", "parquet", "--unchecked", "--output")
 def runs_dir(tmp_path):
     store = RunStore.create(tmp_path / "runs", configuration(run_id="mixed"))
     for record in ATTEMPTS:
-        own = record.model_copy(update={"run_id": "mixed"})
+        own = record.replace(run_id="mixed")
         store.append(own, store.attempt_folder(own.task_id, 1)[0])
     return tmp_path / "runs"
 

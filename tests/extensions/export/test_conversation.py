@@ -181,9 +181,9 @@ def test_the_chat_of_another_wire_has_one_message_per_answer(wire):
     last_answer = item if is_anthropic else {"output": [item]}
     found = conversations_in(
         [
-            exchange([], first_answer, wire=wire).model_copy(update={"request": first}),
-            exchange([], last_answer, wire=wire).model_copy(
-                update={"request": {name: [*turns, *answered, *results]}}
+            exchange([], first_answer, wire=wire).replace(request=first),
+            exchange([], last_answer, wire=wire).replace(
+                request={name: [*turns, *answered, *results]}
             ),
         ]
     )

@@ -42,9 +42,7 @@ def run(tmp_path):
 
 
 def lined(exchanges):
-    return [
-        each.model_copy(update={"line": number}) for number, each in enumerate(exchanges, start=1)
-    ]
+    return [each.replace(line=number) for number, each in enumerate(exchanges, start=1)]
 
 
 def talk(**changes):
@@ -87,7 +85,7 @@ def test_lone_surrogates_and_bytes_that_are_no_text_are_replaced(exported, run, 
     answer = json.dumps(completion(says("lone \ud800 surrogate")))
     assert "\\ud800" in answer
     attempt = talk()[:1]
-    attempt[0] = attempt[0].model_copy(update={"answer": answer})
+    attempt[0] = attempt[0].replace(answer=answer)
     folder = exported(ExportFormat.PARQUET, run(attempt), unchecked=True)
     (row,) = load(folder)
     assert row["messages"][-1]["content"] == "lone ? surrogate"

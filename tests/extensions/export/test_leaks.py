@@ -151,12 +151,8 @@ def test_what_the_instruction_quotes_is_no_secret(tmp_path):
 
 def test_a_repository_that_cannot_be_read_is_refused(tmp_path):
     task = small_task(tmp_path / "small")
-    lost = task.model_copy(
-        update={
-            "source": task.source.model_copy(
-                update={"files": None, "url": f"file://{tmp_path}/none", "commit": "a" * 40}
-            )
-        }
+    lost = task.replace(
+        source=task.source.replace(files=None, url=f"file://{tmp_path}/none", commit="a" * 40)
     )
     with pytest.raises(InputError, match="the base tree is unavailable"):
         read_answers(lost, mirrors())

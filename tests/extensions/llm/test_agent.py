@@ -6,7 +6,7 @@ from tests.extensions.llm.conftest import budget_of
 
 
 def test_a_report_that_looks_like_a_template_is_told_as_it_is(problem):
-    asked = problem.model_copy(update={"instruction": "{workspace} {x} \\1 {{}}"})
+    asked = problem.replace(instruction="{workspace} {x} \\1 {{}}")
     told = opening_conversation(asked, PurePosixPath("/work"), budget_of(steps=5, seconds=30))
     assert "{workspace} {x} \\1 {{}}" in told.task
     assert "in the workspace, /work." in told.task

@@ -31,5 +31,5 @@ def test_every_place_of_a_text_wants_a_value():
 def test_the_model_is_told_its_network(
     network: bool | tuple[str, ...], line: str, problem: Problem, budget: Budget
 ) -> None:
-    asked = problem.model_copy(update={"network": network})
+    asked = problem.replace(network=network)
     assert line in opening_conversation(asked, PurePosixPath("/w"), budget).system

@@ -86,10 +86,8 @@ def with_solution(folder, after, **changes):
     """The small task with another reference solution."""
     task = small_task(folder, **changes)
     (folder / "solution.patch").write_text(patch_of("basket.py", BUGGY, after))
-    key = task.answer_key.model_copy(
-        update={"solution_patch": (folder / "solution.patch").read_bytes()}
-    )
-    return task.model_copy(update={"answer_key": key})
+    key = task.answer_key.replace(solution_patch=(folder / "solution.patch").read_bytes())
+    return task.replace(answer_key=key)
 
 
 @pytest.fixture(scope="module")
@@ -158,8 +156,8 @@ def test_what_an_engine_lost_is_never_killed(clean):
 
 def test_a_task_without_a_solution_is_named(tmp_path):
     task = small_task(tmp_path / "task")
-    key = task.answer_key.model_copy(update={"solution_patch": b""})
-    strength = measured(task.model_copy(update={"answer_key": key}))
+    key = task.answer_key.replace(solution_patch=b"")
+    strength = measured(task.replace(answer_key=key))
     assert strength.why_not == "there is no reference solution"
     assert strength.percent is None
 
@@ -168,8 +166,8 @@ def test_a_solution_without_python_is_named(tmp_path):
     files = {**SmallTask().files, "prices.txt": "1\n"}
     task = small_task(tmp_path / "task", files=files)
     patch = patch_of("prices.txt", "1\n", "2\n").encode()
-    key = task.answer_key.model_copy(update={"solution_patch": patch})
-    strength = measured(task.model_copy(update={"answer_key": key}))
+    key = task.answer_key.replace(solution_patch=patch)
+    strength = measured(task.replace(answer_key=key))
     assert strength.why_not == "the reference solution has nothing to change in Python"
 
 

@@ -137,9 +137,9 @@ def test_a_bundle_a_dockerfile_and_a_compose_file_go_with_it(task, tmp_path):
         (folder / name).write_text(name)
     source = RepoSource(url=str(folder / "repo.bundle"), commit="c" * 40)
     files = {"dockerfile": folder / "Dockerfile", "compose": folder / "compose.yaml"}
-    environment = task.environment.model_copy(update=files)
+    environment = task.environment.replace(**files)
     changed = {"folder": folder, "source": source, "environment": environment}
-    moved = task.model_copy(update=changed)
+    moved = task.replace(**changed)
     there = unpack_task(moved, pack_task(moved), tmp_path / "cache")
     assert there.environment.dockerfile.read_text() == "Dockerfile"
     assert there.environment.compose.read_text() == "compose.yaml"
@@ -148,7 +148,7 @@ def test_a_bundle_a_dockerfile_and_a_compose_file_go_with_it(task, tmp_path):
 
 def test_a_url_is_left_as_it_is(task, tmp_path):
     source = RepoSource(url="https://host.example/repo", commit="c" * 40)
-    moved = task.model_copy(update={"source": source})
+    moved = task.replace(source=source)
     assert unpack_task(moved, pack_task(moved), tmp_path).source == source
 
 

@@ -37,7 +37,7 @@ def statuses(found):
 
 
 def test_where_all_paths_were_explored_it_is_proven():
-    proven = SEEN.model_copy(update={"exhausted": True})
+    proven = SEEN.replace(exhausted=True)
     assert statuses(proven) == [
         ("verified", None, True),
         ("unreachable", None, True),
@@ -57,7 +57,7 @@ def test_where_the_bounds_ended_the_search_it_is_said_to_be_no_proof():
 
 
 def test_where_the_time_ended_it_nothing_is_verified():
-    over = SEEN.model_copy(update={"over": True})
+    over = SEEN.replace(over=True)
     assert statuses(over) == [
         ("timeout", "TimeoutError", False),
         ("error", "TimeoutError", False),
@@ -76,14 +76,14 @@ def test_where_no_path_came_to_its_end_nothing_is_verified():
 
 
 def test_paths_that_were_given_up_are_counted_and_named():
-    some = SEEN.model_copy(update={"given_up": {"PathTimeout": 2}})
+    some = SEEN.replace(given_up={"PathTimeout": 2})
     answer = check_answer("f", some, SPENT)
     assert "2 of which were given up (PathTimeout)" in answer.message
     assert answer.bounds.paths_given_up == 2
 
 
 def test_what_no_call_confirms_is_neither_found_nor_excluded():
-    doubtful = SEEN.model_copy(update={"unconfirmed": ("f(3)",), "exhausted": True})
+    doubtful = SEEN.replace(unconfirmed=("f(3)",), exhausted=True)
     check, path, branches = statuses(doubtful)
     assert check == path == ("error", "RuntimeError", False)
     assert branches == ("complete", None, False)

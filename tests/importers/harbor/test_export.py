@@ -104,8 +104,8 @@ def test_a_folder_that_is_there_is_not_written_over(tmp_path, mirrors, small):
 
 
 def test_a_task_without_a_form_there_is_refused_and_the_rest_is_written(tmp_path, mirrors, small):
-    problem = small.problem.model_copy(update={"id": "other", "test_command": "python -m unittest"})
-    other = small.model_copy(update={"problem": problem})
+    problem = small.problem.replace(id="other", test_command="python -m unittest")
+    other = small.replace(problem=problem)
     exported = export_tasks([other, small], tmp_path / "out", mirrors, image="a")
     assert exported.written == [tmp_path / "out" / small.id]
     assert [each.what for each in exported.rejections] == [
@@ -114,7 +114,7 @@ def test_a_task_without_a_form_there_is_refused_and_the_rest_is_written(tmp_path
 
 
 def test_a_baseline_that_is_not_known_there_is_said(tmp_path, mirrors, small):
-    key = small.answer_key.model_copy(update={"pass_to_pass": "baseline"})
-    unlisted = small.model_copy(update={"answer_key": key})
+    key = small.answer_key.replace(pass_to_pass="baseline")
+    unlisted = small.replace(answer_key=key)
     exported = export_tasks([unlisted], tmp_path / "out", mirrors, image="a")
     assert "Harbor does not know which tests pass before" in exported.notes[0]

@@ -55,15 +55,15 @@ def test_no_history_is_exported_with_a_dockerfile_among_the_files(task, tmp_path
     (task.source.files / ".git").mkdir()
     (task.source.files / "Dockerfile").write_text("FROM python:3\n")
     own = {"dockerfile": task.source.files / "Dockerfile"}
-    environment = task.environment.model_copy(update=own)
-    changed = task.model_copy(update={"environment": environment})
+    environment = task.environment.replace(**own)
+    changed = task.replace(environment=environment)
     exported_image.write_environment(changed, tmp_path / "environment", "python:3")
     assert not list((tmp_path / "environment").rglob(".git"))
 
 
 def test_a_bundle_is_removed_from_the_image(task):
     source = RepoSource(url="/tasks/x/repo.bundle", commit="a" * 40)
-    changed = task.model_copy(update={"source": source})
+    changed = task.replace(source=source)
     text = exported_image.dockerfile(changed, "FROM a", bundle="repo.bundle")
     (cloned,) = [line for line in text.splitlines() if "git clone" in line]
     assert "&& rm -rf .git /tmp/repo.bundle" in cloned
@@ -76,12 +76,12 @@ def test_files_that_the_hidden_tests_take_away_are_removed():
 
 def test_a_repository_of_a_url_is_cloned_at_its_commit_and_loses_its_history(task):
     source = RepoSource(url="https://example.org/x.git", commit="a" * 40)
-    text = exported_image.dockerfile(task.model_copy(update={"source": source}), "FROM a")
+    text = exported_image.dockerfile(task.replace(source=source), "FROM a")
     assert "git clone --quiet https://example.org/x.git . && git checkout --quiet aaaa" in text
     assert "rm -rf .git" in text
 
 
 def test_variables_are_quoted_for_a_dockerfile(task):
-    environment = task.environment.model_copy(update={"env": {"A": 'say "$HOME" \\ or'}})
-    text = exported_image.dockerfile(task.model_copy(update={"environment": environment}), "FROM a")
+    environment = task.environment.replace(env={"A": 'say "$HOME" \\ or'})
+    text = exported_image.dockerfile(task.replace(environment=environment), "FROM a")
     assert 'ENV A="say \\"\\$HOME\\" \\\\ or"\n' in text

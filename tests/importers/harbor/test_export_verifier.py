@@ -50,7 +50,7 @@ def judging(task, image_env):
     """
     verifier, environment = task.answer_key.verifier, task.environment
     taken = {path for path in verifier.takes or () if path != "/logs/artifacts"}
-    own = verifier.model_copy(update={"takes": tuple(sorted(taken)), "image": None})
+    own = verifier.replace(takes=tuple(sorted(taken)), image=None)
     values = {
         "user": verifier.user or environment.user,
         "dockerfile": verifier.has_image,
@@ -62,17 +62,15 @@ def judging(task, image_env):
         values["cpus"] = verifier.cpus or environment.cpus
         values["memory_mib"] = verifier.memory_mib or environment.memory_mib
     hooks = tuple(
-        hook.model_copy(update={"user": hook.user or environment.user})
-        if hook.service is None
-        else hook
+        hook.replace(user=hook.user or environment.user) if hook.service is None else hook
         for hook in verifier.collect
     )
-    judge = own.model_copy(update={**values, "collect": hooks})
-    place = environment.model_copy(update={"dockerfile": None, "image": None, "compose": None})
-    problem = task.problem.model_copy(update={"title": "", "tags": ()})
-    limits = problem.limits.model_copy(update={"network": None})
-    problem = problem.model_copy(update={"limits": limits, "test_env": {}})
-    return judge, place.model_copy(update={"env": {}}), problem, task.answer_key.solution
+    judge = own.replace(**values, collect=hooks)
+    place = environment.replace(dockerfile=None, image=None, compose=None)
+    problem = task.problem.replace(title="", tags=())
+    limits = problem.limits.replace(network=None)
+    problem = problem.replace(limits=limits, test_env={})
+    return judge, place.replace(env={}), problem, task.answer_key.solution
 
 
 CORPUS_TASKS = [path.parent for path in sorted(CORPUS.glob("*/task.toml"))]

@@ -82,7 +82,7 @@ def test_an_instance_that_a_run_has_refused_stays_refused(again, project, tmp_pa
     (state,) = again(project.instance()).written.values()
     changes = {"step": ImportStep.REFUSED, "refusal": "fixes no test"}
     with open_states(tmp_path / "tasks", replace=False) as states:
-        states.save(TASK, state.model_copy(update=changes))
+        states.save(TASK, state.replace(**changes))
         assert states.is_done(TASK, state.key)
         assert not states.is_done(TASK, "another key")
     result = again(project.instance())

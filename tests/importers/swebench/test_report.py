@@ -18,15 +18,15 @@ from tests.scoring import strategies
 from tests.scoring.strategies import A, B, C
 
 PATCH = PatchRecord(path="p", sha256="0", files=1, insertions=1, deletions=0)
-NOTHING = PATCH.model_copy(update={"files": 0})
+NOTHING = PATCH.replace(files=0)
 SUBMITTED = AgentRecord(ending=AgentEnding.SUBMITTED)
 TOOL_ERROR = AgentRecord(ending=AgentEnding.TOOL_ERROR, detail="does not apply")
 UNANSWERED = AgentRecord(ending=AgentEnding.TOOL_ERROR, detail=NO_PREDICTION)
 
 
 def timed_out():
-    final = strategies.ran(strategies.case(A), exit_code=None).model_copy(
-        update={"command": strategies.command(None, Ending.TIMED_OUT), "report": None}
+    final = strategies.ran(strategies.case(A), exit_code=None).replace(
+        command=strategies.command(None, Ending.TIMED_OUT), report=None
     )
     return records.record_of(strategies.attempt(final), patch=PATCH)
 
@@ -58,7 +58,7 @@ def test_what_the_infrastructure_or_the_time_took_is_an_error_and_never_unresolv
 
 def test_a_change_of_tests_alone_was_submitted_and_is_judged():
     dropped = (DroppedPath(path="tests/test_a.py", why="a test of the task"),)
-    change = NOTHING.model_copy(update={"dropped": dropped})
+    change = NOTHING.replace(dropped=dropped)
     assert (
         outcome_of(records.failed(patch=change, agent_run=SUBMITTED)) is InstanceOutcome.UNRESOLVED
     )

@@ -399,7 +399,7 @@ def test_recordings_of_another_version_of_the_recorder_or_the_seal_are_not_compa
 def test_a_memory_keeps_runs_under_one_seal(tmp_path):
     path = tmp_path / "sealed.json"
     run = outcome({"test_it": [values(1, 61), Recording(2, raised=None, is_error=True)]})
-    kept = referenced(run).model_copy(update={"seal": "one"})
+    kept = referenced(run).replace(seal="one")
     SealedMemory(path).remember(kept)
     found = SealedMemory(path).recall("one")
     assert found == kept
@@ -460,7 +460,7 @@ def test_a_side_is_expected_if_only_the_other_one_is_fixed(base, paired):
 @pytest.mark.parametrize(("found", "agrees"), [(7, True), (8, False), (True, False)])
 def test_the_recorded_side_of_a_pair_has_to_be_the_reference_s(found, agrees):
     reference = referenced(outcome({"test_it": [values(1, 7)]}))
-    reference = reference.model_copy(update={"paired": {"test_it.py": (1,)}})
+    reference = reference.replace(paired={"test_it.py": (1,)})
     judged = plan(PAIR, reference=reference).judge(
         outcome({"test_it": [values(1, found)]}), reference
     )
@@ -469,7 +469,7 @@ def test_the_recorded_side_of_a_pair_has_to_be_the_reference_s(found, agrees):
 
 def test_a_truth_that_only_a_run_tells_can_be_guessed():
     reference = referenced(outcome({"test_it": [values(1, True)]}))
-    reference = reference.model_copy(update={"paired": {"test_it.py": (1,)}})
+    reference = reference.replace(paired={"test_it.py": (1,)})
     judged = plan(PAIR, reference=reference).judge(
         outcome({"test_it": [values(1, True)]}), reference
     )
@@ -504,7 +504,7 @@ def differing(planned: SealedPlan, right: list[Recording], base: list[Recording]
     run, before = outcome({"test_it": right}), outcome({"test_it": base})
     known, unfixed = (reference_run(each.passed, each.recordings) for each in (run, before))
     found = planned.differences(known, unfixed)
-    reference = referenced(run).model_copy(update={"base": found})
+    reference = referenced(run).replace(base=found)
     return found[IT], planned.judge(run, reference)
 
 
@@ -704,7 +704,7 @@ def test_what_no_room_is_left_for_is_wrong_only_if_right_code_takes_little(
     is_full, is_large, is_wrong
 ):
     known = reference_run(frozenset({IT}), {IT: (values(1, 61),)})
-    reference = SealedReference(runs=(known.model_copy(update={"is_large": is_large}),))
+    reference = SealedReference(runs=(known.replace(is_large=is_large),))
     judged = plan(EQUAL).judge(replace(outcome({"test_it": []}), is_full=is_full), reference)
     assert (judged.differing == {IT}) is is_wrong
     if not is_wrong:

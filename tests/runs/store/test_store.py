@@ -111,7 +111,7 @@ def store(tmp_path):
 
 def append(store, record):
     folder, retry = store.attempt_folder(record.task_id, record.attempt)
-    record = record.model_copy(update={"retry_of": retry or None})
+    record = record.replace(retry_of=retry or None)
     store.append(record, folder)
     return record
 
@@ -350,7 +350,7 @@ def test_the_last_record_of_an_attempt_stays_the_last_whichever_lines_are_lost(s
     append(store, failed())
     again = append(store, resolved())
     for detail in ("once", "twice"):
-        judged = again.model_copy(update={"detail": detail})
+        judged = again.replace(detail=detail)
         store.append(judged, store.rescored_folder(judged))
     path = store.folder / "attempts.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)

@@ -275,14 +275,12 @@ def agent_error(error: BaseException, sandbox: AgentSandbox, redactor: Redactor)
         """The text without secrets."""
         return redactor.text(text.encode("utf-8", "replace").decode())
 
-    return fact.model_copy(
-        update={
-            "message": redact(fact.message),
-            "reason": reason,
-            "fault": fault,
-            "where": redact(_where(trace)),
-            "traceback": redact("".join(_without_our_frames(trace).format()))[-_LONGEST_TRACEBACK:],
-        }
+    return fact.replace(
+        message=redact(fact.message),
+        reason=reason,
+        fault=fault,
+        where=redact(_where(trace)),
+        traceback=redact("".join(_without_our_frames(trace).format()))[-_LONGEST_TRACEBACK:],
     )
 
 
@@ -320,7 +318,7 @@ def with_model(evidence: Evidence, facts: ModelTraffic) -> Evidence:
     if ended:
         ended["exception"] = None
     findings = (*evidence.findings, *facts.findings)
-    return evidence.model_copy(update={**ended, "findings": findings})
+    return evidence.replace(**ended, findings=findings)
 
 
 def _may_be_explained(evidence: Evidence) -> bool:

@@ -46,19 +46,17 @@ def sealed_report(
     )
     cases = tuple(_case(case, mismatches.get(case.node_id), doubtful) for case in own_ids)
     count = Counter(case.outcome for case in cases)
-    summary: PytestSummary = run.result.summary.model_copy(
-        update={
-            "passed": count[CaseOutcome.PASSED],
-            "failed": count[CaseOutcome.FAILED],
-            "unfinished": count[CaseOutcome.UNFINISHED],
-        }
+    summary: PytestSummary = run.result.summary.replace(
+        passed=count[CaseOutcome.PASSED],
+        failed=count[CaseOutcome.FAILED],
+        unfinished=count[CaseOutcome.UNFINISHED],
     )
     changed: dict[str, object] = {"tests": cases, "summary": summary, "json_report": {}}
     command = run.command
     if run.result.outcome is PytestOutcome.PASSED:  # the tests could not see that they fail
         changed |= {"outcome": PytestOutcome.FAILED, "exit_code": _FAILED}
-        command = command.model_copy(update={"exit_code": _FAILED})
-    return replace(run, result=run.result.model_copy(update=changed), command=command)
+        command = command.replace(exit_code=_FAILED)
+    return replace(run, result=run.result.replace(**changed), command=command)
 
 
 def _case(

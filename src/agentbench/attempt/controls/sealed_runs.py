@@ -205,14 +205,14 @@ class _SealedRuns:
         if solution is not None:
             known, run = self._with_names(known, self._reference_run(solution), solution)
             if run.is_large and self.tests.passing:
-                known = known.model_copy(update={"only_fixed": True})
+                known = known.replace(only_fixed=True)
                 self._plan = self._planned(known, observes=True)
                 run = self._reference_run(solution)
             for _ in range(_MOST_ROUNDS):
                 relaxed = _joined(known.relaxed, isolated(self._plan.relaxed_by, run))
                 if relaxed == known.relaxed:
                     break
-                known = known.model_copy(update={"relaxed": relaxed})
+                known = known.replace(relaxed=relaxed)
                 self._plan = self._planned(known, observes=True)
                 run = self._reference_run(solution)
         base = self._reference_run(self.runs.of_base())
@@ -221,23 +221,23 @@ class _SealedRuns:
             # is expected, and is taken out.
             paired = isolated(self._plan.pairs_fixed_by, run, base) if self._plan.has_pairs else {}
             if paired:
-                known = known.model_copy(update={"paired": paired})
+                known = known.replace(paired=paired)
                 self._plan = self._planned(known, observes=True)
                 run, base = self._reference_run(solution), self._reference_run(self.runs.of_base())
             known = known.with_run(run)
         differences = isolated(self._plan.differences, run, base)
         self._plan = self._planned(known)
-        self._reference = known.model_copy(update={"base": differences})
+        self._reference = known.replace(base=differences)
         self._sample_regressions()
 
     def _sample_regressions(self) -> None:
         """Draw the pass-to-pass tests that are controlled in files without a test to fix."""
         sample = draw_sample(self.tests.elsewhere, self.runs.content, self.seed)
         if sample.files:
-            self._reference = self._reference.model_copy(update={"regressions": sample})
+            self._reference = self._reference.replace(regressions=sample)
             run = self.runs.of_base().rewritten(sample.sealed_files, None, timeout_factor=1)
             sample = isolated(confirmed, sample, self._outcome(run))
-        self._remember(self._reference.model_copy(update={"regressions": sample}))
+        self._remember(self._reference.replace(regressions=sample))
 
     def _remember(self, known: SealedReference) -> None:
         self._reference = known
@@ -250,7 +250,7 @@ class _SealedRuns:
         fixed = frozenset(self.tests.fixed)
         if 2 * len(fixed.intersection(run.passed)) >= len(fixed):
             return known, run  # most tests pass; another run is not worth its cost
-        renamed, kept = self._plan, known.model_copy(update={"keeps_names": True})
+        renamed, kept = self._plan, known.replace(keeps_names=True)
         self._plan = self._planned(kept, observes=True)
         second = self._reference_run(solution)
         if len(fixed.intersection(second.passed)) > len(fixed.intersection(run.passed)):
@@ -263,7 +263,7 @@ class _SealedRuns:
         outcome = self._outcome(run)
         seconds = run.command.duration.total_seconds()
         found = reference_run(outcome.passed, outcome.recordings, seconds)
-        return found.model_copy(update={"is_large": len(run.recordings) > _LARGE})
+        return found.replace(is_large=len(run.recordings) > _LARGE)
 
     def _is_slow_task(self) -> bool:
         """Whether the reference solution nearly takes the time limit, with its recordings."""

@@ -104,8 +104,8 @@ def agent_run(context: PreparedContext, inputs: AgentInputs, opened: ExitStack) 
         endpoint.settle()
         traffic = endpoint.traffic()
         evidence = agent_outcome.with_model(evidence, traffic)
-    evidence = evidence.model_copy(
-        update={"findings": (*evidence.findings, *findings), "warnings": service_warnings(failures)}
+    evidence = evidence.replace(
+        findings=(*evidence.findings, *findings), warnings=service_warnings(failures)
     )
     return AgentRunOutput(
         evidence=evidence,

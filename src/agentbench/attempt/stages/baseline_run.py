@@ -15,4 +15,4 @@ def baseline_run(context: PreparedContext) -> StageOutput:
     """
     evidence = context.judge.baseline(context)
     warnings = baseline_warnings(expected_tests(context.task), evidence)
-    return StageOutput(evidence=evidence.model_copy(update={"warnings": warnings}))
+    return StageOutput(evidence=evidence.replace(warnings=warnings))

@@ -192,7 +192,7 @@ def _row(attempt: ExportedAttempt, options: ExportOptions) -> dict[str, object]:
         case ExportFormat.ATIF:
             assert attempt.trajectory is not None
             extra = _JSON.validate_python(attempt.facts.model_dump(mode="json"))
-            trajectory = attempt.trajectory.model_copy(update={"extra": extra})
+            trajectory = attempt.trajectory.replace(extra=extra)
             return trajectory.model_dump(mode="json", exclude_none=True)
         case ExportFormat.SFT | ExportFormat.PREFERENCE:
             assert attempt.kind is not None

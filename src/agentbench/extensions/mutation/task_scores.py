@@ -56,7 +56,7 @@ def store_in_proofs(strengths: Mapping[Path, MutationScore]) -> None:
     for folder, strength in strengths.items():
         proof = read_proof(folder)
         if proof is not None and not strength.why_not:
-            write_proof(folder, proof.model_copy(update={"strength": strength}))
+            write_proof(folder, proof.replace(strength=strength))
 
 
 def warn_of_weak_tests(

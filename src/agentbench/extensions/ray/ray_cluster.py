@@ -229,12 +229,10 @@ class RayExecutor:
         facts = {**record.environment.facts, "node": brought.node}
         left_out = brought.files.left_out
         warnings = tuple(f"{name}: too large to come from its node" for name in left_out)
-        return record.model_copy(
-            update={
-                "timing": record.timing.model_copy(update={"queue_wait_s": waited}),
-                "environment": record.environment.model_copy(update={"facts": facts}),
-                "warnings": (*record.warnings, *warnings),
-            }
+        return record.replace(
+            timing=record.timing.replace(queue_wait_s=waited),
+            environment=record.environment.replace(facts=facts),
+            warnings=(*record.warnings, *warnings),
         )
 
     def _excluded_record(self, away: _RemoteTask, fault: BaseException) -> AttemptRecord:

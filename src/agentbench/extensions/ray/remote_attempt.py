@@ -118,19 +118,19 @@ def unpack_task(task: Task, content: bytes, cache_dir: Path) -> Task:
 def _moved(task: Task, folder: Path) -> Task:
     source, environment = task.source, task.environment
     if source.files is not None:
-        source = source.model_copy(update={"files": folder / _REPO})
+        source = source.replace(files=folder / _REPO)
     elif _bundle(task) is not None:
-        source = source.model_copy(update={"url": str(folder / _BUNDLE)})
+        source = source.replace(url=str(folder / _BUNDLE))
     files = {"dockerfile": environment.dockerfile, "compose": environment.compose}
-    environment = environment.model_copy(
-        update={
+    environment = environment.replace(
+        **{
             key: folder / _TASK_FOLDER / file.relative_to(task.folder)
             for key, file in files.items()
             if file is not None
         }
     )
     moved = {"folder": folder / _TASK_FOLDER, "source": source, "environment": environment}
-    return task.model_copy(update=moved)
+    return task.replace(**moved)
 
 
 def _bundle(task: Task) -> str | None:

@@ -40,7 +40,7 @@ class RequestLimits:
 
 def problem_response(error: ProblemError, path: str) -> Response:
     """The answer of a refused request."""
-    details = error.details.model_copy(update={"instance": path})
+    details = error.details.replace(instance=path)
     return Response(
         details.model_dump_json(exclude_defaults=True),
         status_code=int(error.code.status),

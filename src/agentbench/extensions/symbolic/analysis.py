@@ -230,10 +230,10 @@ def _parse_result(result: CommandResult) -> AnalysisResult:
     progress = [line.progress for line in lines if line.progress is not None]
     so_far = progress[-1] if progress else AnalysisResult()
     if result.ending is Ending.TIMED_OUT:
-        return so_far.model_copy(update={"over": True})
+        return so_far.replace(over=True)
     error, message = SymbolicErrorType.RUNTIME, why_it_ended(result)
     update = {"error_type": error, "message": message, "exhausted": False}
-    return so_far.model_copy(update=update)
+    return so_far.replace(**update)
 
 
 def why_it_ended(result: CommandResult) -> str:

@@ -161,27 +161,23 @@ class HarborTaskFile(_HarborTable):
 
     def in_step(self, step: HarborStepTable) -> "HarborTaskFile":
         """The file as if the step were the whole task: its own keys, then those of all steps."""
-        agent = self.agent.model_copy(update=step.agent.model_dump(exclude_none=True))
+        agent = self.agent.replace(**step.agent.model_dump(exclude_none=True))
         own, common = step.verifier, self.verifier
         is_separate = own.is_separate if own.environment_mode or own.environment else None
-        verifier = common.model_copy(
-            update={
-                "timeout_sec": own.timeout_sec,  # that of all steps is not used, as in Harbor
-                "env": {**common.env, **own.env},
-                "user": common.user if own.user is None else own.user,
-                "environment_mode": "separate"
-                if (common.is_separate if is_separate is None else is_separate)
-                else "shared",
-                "environment": own.environment or common.environment,
-                "collect": (*common.collect, *own.collect),
-                "network_mode": own.network_mode or common.network_mode,
-                "allowed_hosts": own.allowed_hosts or common.allowed_hosts,
-            }
+        verifier = common.replace(
+            timeout_sec=own.timeout_sec,
+            env={**common.env, **own.env},
+            user=common.user if own.user is None else own.user,
+            environment_mode="separate"
+            if (common.is_separate if is_separate is None else is_separate)
+            else "shared",
+            environment=own.environment or common.environment,
+            collect=(*common.collect, *own.collect),
+            network_mode=own.network_mode or common.network_mode,
+            allowed_hosts=own.allowed_hosts or common.allowed_hosts,
         )
         artifacts = (*self.artifacts, *step.artifacts)
-        return self.model_copy(
-            update={"agent": agent, "verifier": verifier, "artifacts": artifacts, "steps": None}
-        )
+        return self.replace(agent=agent, verifier=verifier, artifacts=artifacts, steps=None)
 
 
 def parse_harbor_task_file(text: str, *, where: str) -> HarborTaskFile | list[Rejection]:

@@ -158,7 +158,7 @@ class _ReleaseImporter:
             new=str(new) if new is not None else None,
             fate=outcome,
             reasons=tuple(reasons),
-        ).model_copy(update=facts)
+        ).replace(**facts)
         self.entries[requested] = entry
         with (self.settings.out / RELEASE_LOG).open("a", encoding="utf-8") as file:
             file.write(f"{entry.model_dump_json()}\n")

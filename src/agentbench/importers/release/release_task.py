@@ -296,7 +296,7 @@ def _environment(trees: UnpackedReleases, on: date | None, options: RunOptions |
     chosen = try_proposals(tried, proposals, options)
     if chosen.seconds <= _MAX_SUITE_SECONDS:
         return chosen.proposal
-    tests = chosen.proposal.tests.model_copy(update={"paths": ()})
+    tests = chosen.proposal.tests.replace(paths=())
     return replace(chosen.proposal, tests=tests)
 
 
@@ -335,7 +335,7 @@ def _with_paths(tests: PytestTable, trees: UnpackedReleases) -> PytestTable:
         if not is_collected_by_default(path.name)
         or not any(path.is_relative_to(each) for each in existing)
     )
-    return tests.model_copy(update={"paths": tuple(dict.fromkeys((*existing, *outside)))})
+    return tests.replace(paths=tuple(dict.fromkeys((*existing, *outside))))
 
 
 def fix_between(old: Path, new: Path, scratch: Path) -> FixCommit:

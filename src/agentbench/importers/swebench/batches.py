@@ -201,7 +201,7 @@ class BatchImport:
             self._say(f"note: {note}")
         for folder, lines in located.differences.items():
             changes = {"step": ImportStep.LOCATED, "differences": lines}
-            states[folder] = states[folder].model_copy(update=changes)
+            states[folder] = states[folder].replace(**changes)
             self._states.save(TaskId(folder.name), states[folder])
         self._refuse(located.rejections, states)
         for folder, why in located.undecided.items():
@@ -219,7 +219,7 @@ class BatchImport:
             folder = Path(rejection.where)
             if states is not None:
                 changes = {"step": ImportStep.REFUSED, "refusal": rejection.what}
-                refused = states[folder].model_copy(update=changes)
+                refused = states[folder].replace(**changes)
                 self._states.save(TaskId(folder.name), refused)
             else:
                 self._states.forget(TaskId(folder.name))

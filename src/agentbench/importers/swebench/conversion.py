@@ -148,7 +148,7 @@ def convert_instance(
         repo=content.repo,
         environment=surroundings.environment,
         setup=surroundings.setup,
-        tests=surroundings.tests().model_copy(update=lists),
+        tests=surroundings.tests().replace(**lists),
     )
     origin = dataset_rows.SwebenchOrigin(
         instance_id=instance.instance_id,

@@ -80,7 +80,7 @@ class InstanceEnvironment:
     def tests(self) -> PytestTable:
         """The `[tests]` table without the deciding tests."""
         table = PytestTable.of_command(self.command, timeout_s=_TEST_SECONDS)
-        return table.model_copy(update={"before": self.before})
+        return table.replace(before=self.before)
 
     def with_project_version(self, version: str) -> "InstanceEnvironment":
         """The environment with the project's version in its set-up, since no git tag gives it."""
@@ -90,7 +90,7 @@ class InstanceEnvironment:
             tuple(f"{assignment}; {command}" for command in some)
             for some in (self.setup.commands, self.before)
         )
-        setup = self.setup.model_copy(update={"commands": commands})
+        setup = self.setup.replace(commands=commands)
         return replace(self, setup=setup, before=before)
 
 
@@ -261,7 +261,7 @@ def _by_recipe(
 ) -> InstanceEnvironment:
     python = _available_python(recipe, image_fault)
     if python in PYTHONS_WITHOUT_DATES:
-        recipe = recipe.model_copy(update={"uploaded_before": None})
+        recipe = recipe.replace(uploaded_before=None)
     image = base_image_name(python) if python is not None else None
     files = {}
     if recipe.apt:

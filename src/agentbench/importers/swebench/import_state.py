@@ -85,7 +85,7 @@ class ImportStates:
         """
         folder = self.out / task_id
         digest = _digest_of(folder) if folder.is_dir() else ""
-        state = state.model_copy(update={"task_digest": digest})
+        state = state.replace(task_digest=digest)
         with storage_errors(self._folder):
             write_atomically(self._file(task_id), state.json_with_checksum(indent=1).encode())
 

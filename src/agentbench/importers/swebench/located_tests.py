@@ -183,7 +183,7 @@ def _write_lists(
         fail_to_pass=located.fail_to_pass,
         pass_to_pass=located.pass_to_pass,
     )
-    named = origin.model_copy(update={"node_ids": located.node_ids, "left_out": located.left_out})
+    named = origin.replace(node_ids=located.node_ids, left_out=located.left_out)
     (folder / ORIGIN_FILE).write_bytes(dataset_rows.origin_json(named))
     return tuple(_differences(origin, located))
 
@@ -216,9 +216,7 @@ def locate_by_source(folders: Iterable[Path], mirrors: Mirrors) -> list[Rejectio
     for folder in folders:
         origin = _origin_of(folder)
         try:
-            origin = origin.model_copy(
-                update={"node_ids": ids_of_functions(folder, origin, mirrors)}
-            )
+            origin = origin.replace(node_ids=ids_of_functions(folder, origin, mirrors))
         except UnclearNameError as error:
             what = f"{error}; import without --no-prove to find its tests by running them"
             refused.append(_remove_and_refuse(folder, origin.instance_id, what))

@@ -131,8 +131,8 @@ class SealedReference(ChecksummedDocument):
             test: tuple(one for one in found if isinstance(at := one["site"], int) and at > 0)
             for test, found in run.recordings.items()
         }
-        run = run.model_copy(update={"recordings": kept})
-        return self.model_copy(update={"runs": (*self.runs, run)[-_MOST_RUNS:]})
+        run = run.replace(recordings=kept)
+        return self.replace(runs=(*self.runs, run)[-_MOST_RUNS:])
 
 
 class SealedMemory:

@@ -131,12 +131,12 @@ def confirmed(
         tests = tuple(test for test in sampled.tests if test in agreed)
         found = reference_run(agreed, {test: outcome.recordings[test] for test in tests})
         if tests and len(found.model_dump_json()) <= _MOST_CHARACTERS:
-            files[file] = sampled.model_copy(update={"tests": tests})
+            files[file] = sampled.replace(tests=tests)
             recordings |= found.recordings
         else:
             uncontrolled[file] = TOO_LONG if tests else _FAILS
     base = ReferenceRun(passed=tuple(recordings), recordings=recordings)
-    return sample.model_copy(update={"files": files, "uncontrolled": uncontrolled, "base": base})
+    return sample.replace(files=files, uncontrolled=uncontrolled, base=base)
 
 
 def is_as_before(sample: RegressionSample, outcome: SealedOutcome) -> bool:

@@ -158,7 +158,7 @@ class ExchangeLog:
             return logged
         answer = exchange.answer.decode("utf-8", "replace")
         bodies = {"answer": answer, "answer_left_out": exchange.left_out}
-        return logged.model_copy(update={**bodies, **self._shared(exchange)})
+        return logged.replace(**bodies, **self._shared(exchange))
 
     def _shared(self, exchange: ModelExchange) -> dict[str, object]:
         """The request without what an earlier line has."""
@@ -203,7 +203,7 @@ def read_exchanges(path: Path) -> Iterator[LoggedExchange]:
             except ValidationError:
                 continue
             requests[logged.line] = _full_request(logged, requests.get(logged.same_as or 0, {}))
-            yield logged.model_copy(update={"request": requests[logged.line]})
+            yield logged.replace(request=requests[logged.line])
 
 
 def _full_request(logged: LoggedExchange, base: JsonObject) -> JsonObject:

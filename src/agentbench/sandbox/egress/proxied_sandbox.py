@@ -108,7 +108,7 @@ class ProxiedSandbox:
             relayed = self._relay.beside(relayed)
         else:
             relayed = self._relay.around(relayed, _PLACEHOLDER)
-        return self._inner.run(relayed).model_copy(update={"argv": command.argv})
+        return self._inner.run(relayed).replace(argv=command.argv)
 
     def kill(self) -> None:
         self._inner.kill()

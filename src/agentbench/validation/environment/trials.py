@@ -209,7 +209,7 @@ class EnvironmentFinder:
     def _try(self, known: "_TriedProposals", change: RepositoryChange) -> None:
         paths = tuple(str(path) for path in change.tests)
         narrowed = [
-            replace(proposal, tests=proposal.tests.model_copy(update={"paths": paths}))
+            replace(proposal, tests=proposal.tests.replace(paths=paths))
             for proposal in known.proposals
         ]
         try:

@@ -14,8 +14,8 @@ from tests.fakes.staging import Desk, local_provider, prepare, small_task, stage
 
 
 def with_patch(task, patch):
-    key = task.answer_key.model_copy(update={"solution_patch": patch.encode()})
-    return task.model_copy(update={"answer_key": key})
+    key = task.answer_key.replace(solution_patch=patch.encode())
+    return task.replace(answer_key=key)
 
 
 @pytest.fixture
@@ -62,8 +62,8 @@ def test_a_patch_that_does_not_fit_is_refused(tmp_path):
 def test_a_patch_is_needed_and_a_repository_that_it_fits(tmp_path):
     task = small_task(tmp_path / "task")
     assert why_no_mutants(task) == ""
-    without = task.model_copy(update={"answer_key": AnswerKey()})
+    without = task.replace(answer_key=AnswerKey())
     assert why_no_mutants(without) == "there is no reference solution"
-    source = task.source.model_copy(update={"workdir": "/app"})
-    image = task.model_copy(update={"source": source})
+    source = task.source.replace(workdir="/app")
+    image = task.replace(source=source)
     assert why_no_mutants(image).startswith("the work is in the image")

@@ -17,8 +17,8 @@ def test_survivors_are_shown_with_their_lines():
 
 
 def test_all_that_is_not_plainly_killed_is_counted():
-    strength = strength_of(killed=2, timed_out=1, broken=4, not_judged=1).model_copy(
-        update={"made": 20, "equivalent": 3, "seed": 7, "scope": MutationScope.FUNCTIONS}
+    strength = strength_of(killed=2, timed_out=1, broken=4, not_judged=1).replace(
+        made=20, equivalent=3, seed=7, scope=MutationScope.FUNCTIONS
     )
     said = (
         "strength: 3 of 3 (100.0 %) mutants killed, in the functions that the fix touches; "

@@ -163,14 +163,14 @@ def test_an_equal_change_is_compared_once(partial):
     )
     facts = facts_of(partial)
     first = audit.findings(facts)
-    again = audit.findings(with_(facts, record=facts.record.model_copy(update={"attempt": 2})))
+    again = audit.findings(with_(facts, record=facts.record.replace(attempt=2)))
     assert first == again
     assert lines == ["comparing small 1"]
 
 
 def test_an_attempt_that_was_not_resolved_is_left_alone(partial):
     facts = facts_of(partial)
-    record = facts.record.model_copy(update={"resolved": False})
+    record = facts.record.replace(resolved=False)
     assert audit_in(partial).findings(with_(facts, record=record)) == ()
 
 

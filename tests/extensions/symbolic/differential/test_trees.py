@@ -61,7 +61,7 @@ def test_with_another_patch_an_attempt_has_no_trees(left):
 
 
 def test_with_a_task_that_changed_since_an_attempt_has_no_trees(left):
-    record = facts_of(left).record.model_copy(update={"task_digest": "another"})
+    record = facts_of(left).record.replace(task_digest="another")
     with pytest.raises(NotComparableError, match="the task has changed since"):
         trees_of(facts_of(left, record=record))
 
