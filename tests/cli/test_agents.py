@@ -4,9 +4,9 @@ from agentbench.agents.built_in import BUILT_IN_AGENTS
 
 
 def test_every_agent_has_a_line_with_its_name_first(cli):
-    said = cli("agents", "list")
-    assert said.code == 0, said.stderr
-    lines = said.stdout.splitlines()
+    result = cli("agents", "list")
+    assert result.code == 0, result.stderr
+    lines = result.stdout.splitlines()
     assert [line.split()[0] for line in lines[: len(BUILT_IN_AGENTS)]] == list(BUILT_IN_AGENTS)
     assert lines[-1].startswith("package.module:attribute")
 
@@ -35,6 +35,6 @@ def test_a_preset_is_listed_with_its_wires_and_the_version_that_was_tried(cli):
 
 
 def test_a_preset_that_is_not_there_is_wrong_usage(cli):
-    said = cli("agents", "test", "nobody")
-    assert said.code == 2
-    assert "nobody: no such preset; known: aider, claude-code, codex" in said.stderr
+    result = cli("agents", "test", "nobody")
+    assert result.code == 2
+    assert "nobody: no such preset; known: aider, claude-code, codex" in result.stderr

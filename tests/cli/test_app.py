@@ -29,10 +29,10 @@ def command_of(path):
 
 @pytest.mark.parametrize("path", PATHS, ids=" ".join)
 def test_every_command_answers_for_help_with_an_example_of_itself(cli, path):
-    said = cli(*path, "--help")
-    assert said.code == 0, said.stderr
-    assert said.stderr == ""
-    assert f"Example: agentbench {' '.join(path)}" in " ".join(said.stdout.split())
+    result = cli(*path, "--help")
+    assert result.code == 0, result.stderr
+    assert result.stderr == ""
+    assert f"Example: agentbench {' '.join(path)}" in " ".join(result.stdout.split())
 
 
 @pytest.mark.parametrize("path", PATHS, ids=" ".join)
@@ -43,10 +43,10 @@ def test_every_option_of_every_command_says_what_it_is_for(path):
 
 @pytest.mark.parametrize("path", PATHS, ids=" ".join)
 def test_an_option_that_nobody_knows_is_wrong_usage(cli, path):
-    said = cli(*path, "--nonsense")
-    assert said.code == 2, said.stderr
-    assert said.stdout == ""
-    assert said.stderr.splitlines()[-1].startswith("Error: No such option: --nonsense")
+    result = cli(*path, "--nonsense")
+    assert result.code == 2, result.stderr
+    assert result.stdout == ""
+    assert result.stderr.splitlines()[-1].startswith("Error: No such option: --nonsense")
 
 
 @pytest.mark.parametrize(
@@ -74,16 +74,16 @@ def test_an_option_that_nobody_knows_is_wrong_usage(cli, path):
     ],
 )
 def test_wrong_usage_is_told_in_one_line_that_names_it(cli, arguments, named):
-    said = cli(*arguments)
-    assert said.code == 2, said.stderr
-    assert said.stdout == ""
-    last = said.stderr.splitlines()[-1]
+    result = cli(*arguments)
+    assert result.code == 2, result.stderr
+    assert result.stdout == ""
+    last = result.stderr.splitlines()[-1]
     assert last.startswith("Error: ")
     assert named in last
 
 
 def test_without_a_command_the_commands_are_listed(cli):
-    said = cli()
-    assert said.code == 2, said.stderr
-    listed = re.findall(r"^  (\w+) ", said.stdout + said.stderr, re.MULTILINE)
+    result = cli()
+    assert result.code == 2, result.stderr
+    listed = re.findall(r"^  (\w+) ", result.stdout + result.stderr, re.MULTILINE)
     assert set(listed) >= set(COMMANDS)

@@ -27,15 +27,17 @@ def resolved_run(tmp_path_factory):
 
 
 def test_findings_are_listed_by_task_and_counted(cli, folder):
-    said = cli("audit", folder)
-    assert said.code == 0, said.stderr
-    assert said.stdout.splitlines() == [
+    result = cli("audit", folder)
+    assert result.code == 0, result.stderr
+    assert result.stdout.splitlines() == [
         "task odd: 2 of 2 fail_to_pass functions controlled",
         "  warning   secret-in-environment  task.toml: environment.env.API_KEY: "
         "has a name like a secret's; the agent can read it",
         "task without a finding: plain",
     ]
-    assert said.stderr == ("2 tasks audited, 1 without a finding; 0 critical, 1 warning, 0 info\n")
+    assert result.stderr == (
+        "2 tasks audited, 1 without a finding; 0 critical, 1 warning, 0 info\n"
+    )
 
 
 @pytest.mark.parametrize(("level", "code"), [("critical", 0), ("warning", 1), ("info", 1)])
@@ -45,9 +47,9 @@ def test_a_finding_of_the_weight_that_was_named_is_1(cli, folder, level, code):
 
 
 def test_json_is_one_document(cli, folder):
-    said = cli("audit", folder, "--json", "--fail-on", "info")
-    document = json.loads(said.stdout)
-    assert said.code == 1
+    result = cli("audit", folder, "--json", "--fail-on", "info")
+    document = json.loads(result.stdout)
+    assert result.code == 1
     assert document["failed"] is True
     assert document["counts"] == {"info": 0, "warning": 1, "critical": 0}
     first, second = document["audited"]
@@ -57,9 +59,9 @@ def test_json_is_one_document(cli, folder):
 
 def test_tasks_are_chosen_by_their_ids(cli, folder):
     assert cli("audit", folder, "--filter", "pl*").stderr.startswith("1 task audited, 1 without")
-    said = cli("audit", folder, "--filter", "none*")
-    assert said.code == 65
-    assert "no task matches --filter 'none*'" in said.stderr
+    result = cli("audit", folder, "--filter", "none*")
+    assert result.code == 65
+    assert "no task matches --filter 'none*'" in result.stderr
 
 
 def test_a_run_is_known_by_its_folder_and_by_its_name(cli, resolved_run):
@@ -68,23 +70,23 @@ def test_a_run_is_known_by_its_folder_and_by_its_name(cli, resolved_run):
         ("one", "--runs-dir", resolved_run.parent),
         ("last", "--runs-dir", resolved_run.parent),
     ):
-        said = cli("audit", *arguments)
-        assert said.code == 0, said.stderr
-        assert said.stderr.startswith("1 run, 1 attempt audited")
-        assert "attempt without a finding: small 1" in said.stdout
+        result = cli("audit", *arguments)
+        assert result.code == 0, result.stderr
+        assert result.stderr.startswith("1 run, 1 attempt audited")
+        assert "attempt without a finding: small 1" in result.stdout
 
 
 def test_tasks_and_runs_may_be_given_together(cli, folder, resolved_run):
-    said = cli("audit", folder, resolved_run)
-    assert said.stderr.startswith("2 tasks, 1 run, 1 attempt audited")
+    result = cli("audit", folder, resolved_run)
+    assert result.stderr.startswith("2 tasks, 1 run, 1 attempt audited")
 
 
 def test_a_run_that_was_tampered_with_is_1(cli, resolved_run, tmp_path):
     spoiled = shutil.copytree(resolved_run, tmp_path / "spoiled")
     (spoiled / "attempts/small/1/patch.diff").write_text("something else")
-    said = cli("audit", spoiled)
-    assert said.code == 1
-    assert "  critical  files-disagree" in said.stdout
+    result = cli("audit", spoiled)
+    assert result.code == 1
+    assert "  critical  files-disagree" in result.stdout
 
 
 def test_nothing_is_written_to_what_is_audited(cli, folder, resolved_run):
@@ -101,16 +103,16 @@ def test_nothing_is_written_to_what_is_audited(cli, folder, resolved_run):
 )
 def test_what_is_neither_a_run_nor_a_task_is_one_clear_line(cli, tmp_path, path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    said = cli("audit", path, "--runs-dir", tmp_path)
-    assert said.code == 65
-    assert said.stdout == ""
-    assert said.stderr.startswith("agentbench: ")
+    result = cli("audit", path, "--runs-dir", tmp_path)
+    assert result.code == 65
+    assert result.stdout == ""
+    assert result.stderr.startswith("agentbench: ")
 
 
 def test_a_folder_of_runs_is_not_a_run_and_the_line_says_what_to_give(cli, resolved_run):
-    said = cli("audit", resolved_run.parent)
-    assert said.code == 65
-    assert said.stderr.endswith("or a folder of tasks; give one of the runs in it\n")
+    result = cli("audit", resolved_run.parent)
+    assert result.code == 65
+    assert result.stderr.endswith("or a folder of tasks; give one of the runs in it\n")
 
 
 @pytest.mark.parametrize("name", ["run.json", "attempts.jsonl"])
@@ -122,10 +124,10 @@ def test_a_broken_run_ends_in_a_clear_line_or_in_findings(
 ):
     broken = shutil.copytree(resolved_run, tmp_path / "broken")
     (broken / name).write_bytes(content)
-    said = cli("audit", broken)
-    assert said.code in {1, 65}
-    assert "\x1b" not in said.stdout + said.stderr
-    assert said.code == 1 or len(said.stderr.splitlines()) == 1
+    result = cli("audit", broken)
+    assert result.code in {1, 65}
+    assert "\x1b" not in result.stdout + result.stderr
+    assert result.code == 1 or len(result.stderr.splitlines()) == 1
 
 
 def test_text_from_agents_and_tasks_cannot_steer_a_terminal(cli, tmp_path):
@@ -141,10 +143,10 @@ def test_text_from_agents_and_tasks_cannot_steer_a_terminal(cli, tmp_path):
     line["environment"]["lacks"] = [odd]
     record.write_text(json.dumps(line))
     (run / "attempts.jsonl").write_text(json.dumps(line) + "\n")
-    said = cli("audit", run, tmp_path / "small")
-    assert "sandbox-lacks" in said.stdout
-    assert "[red]x[/red]" in said.stdout
-    assert all(char == "\n" or char.isprintable() for char in said.stdout)
+    result = cli("audit", run, tmp_path / "small")
+    assert "sandbox-lacks" in result.stdout
+    assert "[red]x[/red]" in result.stdout
+    assert all(char == "\n" or char.isprintable() for char in result.stdout)
 
 
 @pytest.mark.parametrize(
@@ -162,9 +164,9 @@ def test_text_from_agents_and_tasks_cannot_steer_a_terminal(cli, tmp_path):
 )
 def test_a_task_that_is_wrong_is_refused_in_clear_lines(cli, tmp_path, spoil):
     spoil(write_task(tmp_path / "small"))
-    said = cli("audit", tmp_path / "small")
-    assert said.code == 65
-    assert said.stderr.startswith("agentbench: ")
+    result = cli("audit", tmp_path / "small")
+    assert result.code == 65
+    assert result.stderr.startswith("agentbench: ")
 
 
 @pytest.mark.parametrize(
@@ -180,9 +182,9 @@ def test_hostile_files_of_a_task_are_looked_through_all_the_same(cli, tmp_path, 
     hidden = {"tests/test_hidden.py": HIDDEN, "tests/test_odd.py": "def test_x(): # @@@@\n"}
     patch = write_task(tmp_path / "small", base=base, hidden=hidden) / "tests.patch"
     patch.write_bytes(patch.read_bytes().replace(b"@@@@", b"\xff\xfe\x00\x1b"))
-    said = cli("audit", tmp_path / "small")
-    assert said.code == 0, said.stderr
-    assert "\x1b" not in said.stdout
+    result = cli("audit", tmp_path / "small")
+    assert result.code == 0, result.stderr
+    assert "\x1b" not in result.stdout
 
 
 def test_every_rule_is_explained_in_the_documents(catalogue):

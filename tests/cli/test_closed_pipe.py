@@ -42,10 +42,10 @@ def test_a_reader_that_has_ended_is_141_and_nothing_is_said(name, runs_dir, clos
     process = started(
         *COMMANDS[name], *more, stdout=closed_pipe, stderr=subprocess.PIPE, cwd=runs_dir.parent
     )
-    said = process.communicate(timeout=HANG_SECONDS)[1]
+    result = process.communicate(timeout=HANG_SECONDS)[1]
     assert process.returncode == 141
-    assert "Traceback" not in said
-    assert "rror" not in said
+    assert "Traceback" not in result
+    assert "rror" not in result
 
 
 def test_a_reader_that_takes_one_line_gets_it(runs_dir):

@@ -29,19 +29,19 @@ def compare(cli, runs_dir, *arguments):
 
 
 def test_two_runs_are_compared_in_a_table(cli, two):
-    said = compare(cli, two, "before", "after")
-    assert said.code == 0, said.stderr
-    assert "lost 6 of 10 shared tasks" in said.stdout
-    assert "Exact McNemar test" in said.stdout
-    assert said.stderr == ""
+    result = compare(cli, two, "before", "after")
+    assert result.code == 0, result.stderr
+    assert "lost 6 of 10 shared tasks" in result.stdout
+    assert "Exact McNemar test" in result.stdout
+    assert result.stderr == ""
 
 
 def test_json_is_one_document_by_either_name(cli, two):
-    said = compare(cli, two, "before", "after", "--json")
-    assert json.loads(said.stdout) == json.loads(
+    result = compare(cli, two, "before", "after", "--json")
+    assert json.loads(result.stdout) == json.loads(
         compare(cli, two, "before", "after", "--format", "json").stdout
     )
-    told = json.loads(said.stdout)
+    told = json.loads(result.stdout)
     assert (told["overall"]["tasks"], told["judged"]["tasks"]) == (10, 9)
     assert told["first"]["label"] == "oracle (before)"
 
@@ -55,9 +55,11 @@ def test_markdown_has_a_row_for_each_line(cli, two):
 def test_a_regression_beyond_chance_is_exit_code_1(cli, two):
     # Judged are five flips of nine tasks, one too few for 5 %: the tenth was the engine's.
     assert compare(cli, two, "before", "after", "--fail-on-regression").code == 0
-    said = compare(cli, two, "before", "after", "--fail-on-regression", "--alpha", "0.07")
-    assert said.code == 1
-    assert said.stderr.strip().splitlines()[-1].startswith("regression: \u221255.6 points, 93 % CI")
+    result = compare(cli, two, "before", "after", "--fail-on-regression", "--alpha", "0.07")
+    assert result.code == 1
+    assert (
+        result.stderr.strip().splitlines()[-1].startswith("regression: \u221255.6 points, 93 % CI")
+    )
     assert compare(cli, two, "after", "before", "--fail-on-regression", "--alpha", "0.07").code == 0
 
 
@@ -78,9 +80,9 @@ def test_without_the_check_a_regression_is_only_shown(cli, two):
 
 @pytest.mark.parametrize("alpha", ["0", "1", "-1", "nan", "inf"])
 def test_a_level_that_could_never_or_always_fail_is_refused(cli, two, alpha):
-    said = compare(cli, two, "before", "after", "--fail-on-regression", "--alpha", alpha)
-    assert said.code == 2
-    assert "between 0 and 1" in said.stderr
+    result = compare(cli, two, "before", "after", "--fail-on-regression", "--alpha", alpha)
+    assert result.code == 2
+    assert "between 0 and 1" in result.stderr
 
 
 def test_options_that_contradict_each_other_are_refused(cli, two):
@@ -93,10 +95,10 @@ def test_runs_that_share_no_task_are_65_in_one_line(cli, tmp_path):
     other = RunStore.create(tmp_path, configuration(run_id="after"))
     record = resolved(run_id="after", task_id="elsewhere")
     other.append(record, other.attempt_folder(record.task_id, 1)[0])
-    said = compare(cli, tmp_path, "before", "after")
-    assert said.code == 65
-    assert len(said.stderr.splitlines()) == 1
-    assert "the two runs share none" in said.stderr
+    result = compare(cli, tmp_path, "before", "after")
+    assert result.code == 65
+    assert len(result.stderr.splitlines()) == 1
+    assert "the two runs share none" in result.stderr
 
 
 def test_a_run_without_attempts_and_one_that_is_not_there_are_65(cli, tmp_path):
@@ -107,10 +109,10 @@ def test_a_run_without_attempts_and_one_that_is_not_there_are_65(cli, tmp_path):
 
 
 def test_a_run_compared_with_itself_is_said_to_be(cli, two):
-    said = compare(cli, two, "before", two / "before")
-    assert said.code == 0, said.stderr
-    assert said.stderr.endswith("compared with itself\n")
-    assert "no flips" in said.stdout
+    result = compare(cli, two, "before", two / "before")
+    assert result.code == 0, result.stderr
+    assert result.stderr.endswith("compared with itself\n")
+    assert "no flips" in result.stdout
 
 
 def test_a_task_that_was_changed_is_a_warning(cli, tmp_path):
@@ -120,8 +122,8 @@ def test_a_task_that_was_changed_is_a_warning(cli, tmp_path):
     (tmp_path / "after" / "attempts.jsonl").write_text(f"{record.json_with_checksum()}\n")
     page = tmp_path / "after" / "attempts" / "task-0" / "1" / "record.json"
     page.write_text(record.json_with_checksum(indent=1))
-    said = compare(cli, tmp_path, "before", "after")
-    assert said.stderr == "warning: not the same task in both runs, by its digest: task-0\n"
+    result = compare(cli, tmp_path, "before", "after")
+    assert result.stderr == "warning: not the same task in both runs, by its digest: task-0\n"
 
 
 def ran_with(python, image=None):
@@ -135,8 +137,8 @@ def test_another_python_or_image_is_a_warning_in_one_line(cli, tmp_path):
         tmp_path, "before", [ran_with("3.11.2", old), ran_with("3.11.2"), ran_with("3.9.2", "a:1")]
     )
     made(tmp_path, "after", [ran_with("3.13.5", new), ran_with("3.11.9"), ran_with("3.9.2", "a:2")])
-    said = compare(cli, tmp_path, "before", "after")
-    assert said.stderr == (
+    result = compare(cli, tmp_path, "before", "after")
+    assert result.stderr == (
         "warning: not the same Python or image in both runs: "
         "task-0 (Python 3.11 → Python 3.13), task-2 (a:1 → a:2)\n"
     )
@@ -155,9 +157,9 @@ def test_records_that_name_no_python_are_not_said_to_differ(cli, tmp_path):
 def test_a_torn_line_is_a_warning(cli, two):
     with (two / "after" / "attempts.jsonl").open("a") as target:
         target.write('{"torn')
-    said = compare(cli, two, "before", "after", "--json")
-    assert said.stderr.startswith(f"warning: {two / 'after'}/attempts.jsonl:11: set aside")
-    assert json.loads(said.stdout)["tasks"] == 10
+    result = compare(cli, two, "before", "after", "--json")
+    assert result.stderr.startswith(f"warning: {two / 'after'}/attempts.jsonl:11: set aside")
+    assert json.loads(result.stdout)["tasks"] == 10
 
 
 def test_a_job_s_summary_gets_the_comparison(cli, two, monkeypatch):
@@ -165,19 +167,19 @@ def test_a_job_s_summary_gets_the_comparison(cli, two, monkeypatch):
     assert compare(cli, two, "before", "after", "--github-summary").code == 0
     assert "| resolved | 10/10" in (two / "summary.md").read_text()
     monkeypatch.delenv("GITHUB_STEP_SUMMARY")
-    said = compare(cli, two, "before", "after", "--github-summary")
-    assert said.code == 2
-    assert "GITHUB_STEP_SUMMARY is not set" in said.stderr
+    result = compare(cli, two, "before", "after", "--github-summary")
+    assert result.code == 2
+    assert "GITHUB_STEP_SUMMARY is not set" in result.stderr
 
 
 def test_without_its_libraries_it_says_what_to_install(two):
     hidden = "import sys; sys.modules['scipy'] = None; sys.argv[0] = 'agentbench'"
-    said = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", f"{hidden}; from agentbench.__main__ import program; program()",
          "compare", "before", "after", "--runs-dir", two],
         capture_output=True, text=True, check=False, timeout=200,
     )  # fmt: skip
-    assert said.returncode == 2
+    assert result.returncode == 2
     expected = f"agentbench compare needs scipy, found none: {install_command('report')}"
-    assert expected in said.stderr
-    assert len(said.stderr.splitlines()) == 1
+    assert expected in result.stderr
+    assert len(result.stderr.splitlines()) == 1

@@ -123,14 +123,14 @@ def test_failure_reasons_stages_and_sandboxes_are_completed():
 def test_descriptions_are_shown_where_the_shell_shows_them():
     asked = {"_AGENTBENCH_COMPLETE": "complete_fish", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
     asked["_TYPER_COMPLETE_ARGS"] = "agentbench explain SETUP_F"
-    said = CliRunner().invoke(app, [], prog_name="agentbench", env=asked).stdout
-    assert said == f"SETUP_FAILED\t{FailureReason.SETUP_FAILED.description}\n"
+    output = CliRunner().invoke(app, [], prog_name="agentbench", env=asked).stdout
+    assert output == f"SETUP_FAILED\t{FailureReason.SETUP_FAILED.description}\n"
 
 
 def test_the_script_for_a_shell_is_printed():
     environ = {"_AGENTBENCH_COMPLETE": "source_bash"}
-    said = CliRunner().invoke(app, [], prog_name="agentbench", env=environ).stdout
-    assert "complete -o default -F _agentbench_completion agentbench" in said
+    output = CliRunner().invoke(app, [], prog_name="agentbench", env=environ).stdout
+    assert "complete -o default -F _agentbench_completion agentbench" in output
     assert "--install-completion" in CliRunner().invoke(app, ["--help"]).stdout
 
 

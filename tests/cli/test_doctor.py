@@ -15,9 +15,9 @@ def _alone(tmp_path, monkeypatch):
 
 
 def test_each_finding_is_a_line_with_its_remedy_below(cli):
-    said = cli("doctor")
-    assert said.code == 0, "one sandbox works"
-    lines = said.stdout.splitlines()
+    result = cli("doctor")
+    assert result.code == 0, "one sandbox works"
+    lines = result.stdout.splitlines()
     assert lines[0].startswith("ok  python  ")
     assert any(line.startswith("--  sandbox docker  ") for line in lines)
     assert all(line[:4] in {"ok  ", "--  ", "    "} for line in lines)

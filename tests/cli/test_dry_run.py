@@ -47,9 +47,9 @@ def preset(tmp_path):
 
 
 def test_what_works_of_a_preset_is_told_line_by_line(program, preset):
-    said = program("agents", "test", preset(), "--sandbox", "bubblewrap")
-    assert said.code == 0, said.stdout + said.stderr
-    assert [line.split("  ")[:2] for line in said.stdout.splitlines()] == [
+    result = program("agents", "test", preset(), "--sandbox", "bubblewrap")
+    assert result.code == 0, result.stdout + result.stderr
+    assert [line.split("  ")[:2] for line in result.stdout.splitlines()] == [
         ["ok", "installs"],
         ["ok", "starts"],
         ["ok", "reaches its model"],
@@ -58,7 +58,7 @@ def test_what_works_of_a_preset_is_told_line_by_line(program, preset):
         ["ok", "tokens are counted"],
         ["ok", "reports a refused key"],
     ]
-    assert "installed mine" in said.stderr
+    assert "installed mine" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_what_works_of_a_preset_is_told_line_by_line(program, preset):
     ],
 )
 def test_what_does_not_work_is_told_and_ends_with_1(program, preset, change, failing):
-    said = program("agents", "test", preset(change=change), "--sandbox", "bubblewrap")
-    assert said.code == 1, said.stdout + said.stderr
-    lines = [line.split("  ") for line in said.stdout.splitlines()]
+    result = program("agents", "test", preset(change=change), "--sandbox", "bubblewrap")
+    assert result.code == 1, result.stdout + result.stderr
+    lines = [line.split("  ") for line in result.stdout.splitlines()]
     assert [line[1] for line in lines if line[0] == "--"] == failing

@@ -4,11 +4,11 @@ from agentbench.scoring import FailureReason
 
 
 def test_a_reason_is_explained_on_stdout(cli):
-    said = cli("explain", "tests-failed")
-    assert (said.code, said.stderr) == (0, "")
-    assert "TESTS_FAILED" in said.stdout
-    assert said.stdout.endswith("\n")
-    assert not said.stdout.endswith("\n\n")
+    result = cli("explain", "tests-failed")
+    assert (result.code, result.stderr) == (0, "")
+    assert "TESTS_FAILED" in result.stdout
+    assert result.stdout.endswith("\n")
+    assert not result.stdout.endswith("\n\n")
 
 
 def test_an_exit_code_of_a_stage_is_explained(cli):
@@ -16,9 +16,9 @@ def test_an_exit_code_of_a_stage_is_explained(cli):
 
 
 def test_what_is_neither_is_wrong_usage(cli):
-    said = cli("explain", "nonsense")
-    assert (said.code, said.stdout) == (2, "")
-    assert "'nonsense' is neither an exit code nor a reason; reasons: " in said.stderr
+    result = cli("explain", "nonsense")
+    assert (result.code, result.stdout) == (2, "")
+    assert "'nonsense' is neither an exit code nor a reason; reasons: " in result.stderr
 
 
 def test_all_reasons_are_listed_as_json(cli):
@@ -29,6 +29,6 @@ def test_all_reasons_are_listed_as_json(cli):
 
 
 def test_a_single_reason_has_no_json(cli):
-    said = cli("explain", "TESTS_FAILED", "--json")
-    assert (said.code, said.stdout) == (2, "")
-    assert "--json prints the list of all reasons; omit REASON and --stage" in said.stderr
+    result = cli("explain", "TESTS_FAILED", "--json")
+    assert (result.code, result.stdout) == (2, "")
+    assert "--json prints the list of all reasons; omit REASON and --stage" in result.stderr

@@ -53,10 +53,10 @@ def test_help_imports_no_command():
         "except SystemExit: pass\n"
         "print(*(m for m in sys.modules if m.startswith('agentbench.cli.')), file=sys.stderr)"
     )
-    said = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
-    assert set(said.stderr.split()) == {"agentbench.cli.app"}
+    assert set(result.stderr.split()) == {"agentbench.cli.app"}
 
 
 @pytest.mark.parametrize("name", SHORT_HELP)
@@ -109,18 +109,18 @@ def imported(*arguments: str, **env: str) -> tuple[str, set[str]]:
 
 
 def test_help_imports_nothing_that_is_heavy():
-    said, modules = imported("--help")
-    assert "rescore" in said
+    result, modules = imported("--help")
+    assert "rescore" in result
     assert "agentbench.cli.app" in modules
     assert not modules & HEAVY
     assert not {f"agentbench.cli.{name}" for name in SHORT_HELP} & modules
 
 
 def test_completing_a_command_imports_no_command():
-    said, modules = imported(
+    result, modules = imported(
         _AGENTBENCH_COMPLETE="complete_bash", COMP_WORDS="agentbench re", COMP_CWORD="1"
     )
-    assert said.split() == ["resume", "rescore", "report"]
+    assert result.split() == ["resume", "rescore", "report"]
     assert not modules & (HEAVY - {"rich", "pydantic"})  # typer takes them
     assert not {f"agentbench.cli.{name}" for name in SHORT_HELP} & modules
 
@@ -135,8 +135,10 @@ def test_completing_a_command_imports_no_command():
 )
 def test_completing_a_value_imports_nothing_that_only_the_work_needs(line, answer):
     word = str(len(line.split()) - 1)
-    said, modules = imported(_AGENTBENCH_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=word)
-    assert said.strip() == answer
+    result, modules = imported(
+        _AGENTBENCH_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=word
+    )
+    assert result.strip() == answer
     assert "agentbench.cli.completion" in modules
     assert not modules & (HEAVY - {"rich", "pydantic"})
     assert "agentbench.agents.registry" not in modules
@@ -144,8 +146,8 @@ def test_completing_a_value_imports_nothing_that_only_the_work_needs(line, answe
 
 @pytest.mark.parametrize("name", SHORT_HELP)
 def test_help_of_a_command_imports_nothing_that_only_its_work_needs(name):
-    said, modules = imported(name, "--help")
-    assert f"agentbench {name}" in said
+    result, modules = imported(name, "--help")
+    assert f"agentbench {name}" in result
     assert not modules & (HEAVY - {"pydantic"})  # typer takes pydantic to make options
 
 

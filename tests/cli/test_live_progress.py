@@ -185,14 +185,14 @@ def test_no_line_is_lost_while_running_attempts_come_and_go(monkeypatch, columns
     parts = []
     reader = Thread(target=_read, args=(main, parts))
     reader.start()
-    said = [f"said by thread {number}" for number in range(150)]
+    result = [f"said by thread {number}" for number in range(150)]
     with monkeypatch.context() as patch, os.fdopen(terminal, "w", encoding="utf-8") as stderr:
         patch.setattr(sys, "stderr", stderr)
         run = SimpleNamespace(resources=SimpleNamespace(live_status=board), planned=range(150))
         with RunDisplay(run, quiet=False, verbose=False) as display:
 
             def say():
-                for line in said:
+                for line in result:
                     run.say(line)
 
             other = Thread(target=say)
@@ -210,7 +210,7 @@ def test_no_line_is_lost_while_running_attempts_come_and_go(monkeypatch, columns
     screen = Screen(columns=columns, rows=rows)
     screen.show(b"".join(parts).decode())
     expected = {f"{number + 1}/150 task-{number} resolved 1.0 s" for number in range(150)}
-    expected |= {*said, *(f"noted {number}" for number in range(150))}
+    expected |= {*result, *(f"noted {number}" for number in range(150))}
     assert expected - set(map(str.rstrip, screen.lines)) == set()
 
 

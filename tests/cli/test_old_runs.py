@@ -45,11 +45,11 @@ def lacks(now: object, then: object, where: str = "") -> list[str]:
         gone = [f"{where}.{key} is gone" for key in then if key not in now]
         kept = [(key, value) for key, value in then.items() if key in now]
         return gone + [
-            said for key, value in kept for said in lacks(now[key], value, f"{where}.{key}")
+            output for key, value in kept for output in lacks(now[key], value, f"{where}.{key}")
         ]
     if isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
         pairs = enumerate(zip(now, then, strict=True))
-        return [said for n, pair in pairs for said in lacks(*pair, f"{where}[{n}]")]
+        return [output for n, pair in pairs for output in lacks(*pair, f"{where}[{n}]")]
     return [] if now == then else [f"{where}: {then!r} is now {now!r}"]
 
 
@@ -65,15 +65,15 @@ def test_a_report_says_all_that_it_said(old, cli):
 
 def test_each_attempt_is_shown_with_its_verdict(old, cli):
     for record in records_of(old):
-        said = cli("show", str(old / "run"), record["task_id"], str(record["attempt"]))
-        assert said.code == 0, said.stderr
-        assert (record["failure_reason"] or "resolved") in said.stdout
-        assert record["detail"][:60] in said.stdout
+        output = cli("show", str(old / "run"), record["task_id"], str(record["attempt"]))
+        assert output.code == 0, output.stderr
+        assert (record["failure_reason"] or "resolved") in output.stdout
+        assert record["detail"][:60] in output.stdout
 
 
 def test_each_verdict_still_holds(old, cli):
-    said = json.loads(cli("rescore", str(old / "run"), "--json").stdout)
-    assert (said["judged"], said["changed"]) == (len(list(records_of(old))), [])
+    output = json.loads(cli("rescore", str(old / "run"), "--json").stdout)
+    assert (output["judged"], output["changed"]) == (len(list(records_of(old))), [])
 
 
 def test_what_was_cut_off_is_made_again(old, tmp_path):

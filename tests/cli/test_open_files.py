@@ -15,5 +15,7 @@ def test_the_soft_limit_becomes_the_hard_one():
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     lower = min(hard, 512) if hard > 0 else 512
     code = _SHOWS.format(hard=lower)
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert said.stdout.split() == [str(lower), str(lower)]
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.split() == [str(lower), str(lower)]

@@ -53,8 +53,8 @@ def test_help_is_in_groups_and_only_general_options_have_none(cli, command, grou
 
 def test_durations_have_one_form_and_old_ones_are_accepted(cli, tmp_path):
     for text in ("90s", "2h", "90", "1.5"):
-        said = cli("run", tmp_path, "--attempt-timeout", text, "--max-outage", text)
-        assert said.code == 65, said.stderr  # no task is there, and the option was fine
+        result = cli("run", tmp_path, "--attempt-timeout", text, "--max-outage", text)
+        assert result.code == 65, result.stderr  # no task is there, and the option was fine
 
 
 def test_rates_have_one_form_and_old_ones_are_accepted(cli, tmp_path):
@@ -99,10 +99,10 @@ def test_the_fields_are_options_and_the_command_gets_the_group():
 
 
 def test_help_lists_them_in_the_place_of_the_group():
-    (said,) = called("--help")
-    assert isinstance(said, str)
-    assert "Do something." in said
-    assert said.index("--many") < said.index("--loud") < said.index("--last")
+    (result,) = called("--help")
+    assert isinstance(result, str)
+    assert "Do something." in result
+    assert result.index("--many") < result.index("--loud") < result.index("--last")
 
 
 def chosen(*paths, **more):
@@ -143,9 +143,9 @@ def test_what_looks_odd_on_the_way_is_said_on_stderr(tasks, tmp_path, capsys):
     (tmp_path / "all" / "first").symlink_to(tasks / "first")
     (tmp_path / "all" / "notes").mkdir()
     assert chosen(tmp_path / "all") == ["first"]
-    said = capsys.readouterr()
-    assert said.err == f"warning: {tmp_path}/all/notes: contains no task.toml, skipped\n"
-    assert said.out == ""
+    result = capsys.readouterr()
+    assert result.err == f"warning: {tmp_path}/all/notes: contains no task.toml, skipped\n"
+    assert result.out == ""
 
 
 @pytest.mark.parametrize(("text", "jobs"), [("auto", None), ("1", 1), ("16", 16)])

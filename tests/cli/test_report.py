@@ -26,17 +26,17 @@ def report(cli, runs_dir, *arguments):
 
 
 def test_the_last_run_is_reported_as_a_table_with_its_rate(cli, runs_dir):
-    said = report(cli, runs_dir)
-    assert said.code == 0, said.stderr
-    assert "TESTS_FAILED" in said.stdout
-    assert said.stderr.startswith("resolved 1/2 (50.0 %")
-    assert said.stderr.strip().endswith(str(next(runs_dir.iterdir())))
+    result = report(cli, runs_dir)
+    assert result.code == 0, result.stderr
+    assert "TESTS_FAILED" in result.stdout
+    assert result.stderr.startswith("resolved 1/2 (50.0 %")
+    assert result.stderr.strip().endswith(str(next(runs_dir.iterdir())))
 
 
 def test_json_is_one_document(cli, runs_dir):
-    said = report(cli, runs_dir, "--format", "json")
-    assert len(json.loads(said.stdout)["attempts"]) == 2
-    assert said.stderr == ""
+    result = report(cli, runs_dir, "--format", "json")
+    assert len(json.loads(result.stdout)["attempts"]) == 2
+    assert result.stderr == ""
 
 
 def test_csv_and_markdown_have_a_row_for_each_attempt(cli, runs_dir):
@@ -55,35 +55,35 @@ def test_several_runs_are_reported_together_and_told_apart(cli, runs_dir, monkey
     lines = "".join(f"{record.json_with_checksum()}\n" for record in others)
     (runs_dir / "other" / "attempts.jsonl").write_text(lines)
     monkeypatch.setenv("COLUMNS", "160")
-    said = report(cli, runs_dir, first.name, "other")
-    assert said.stdout.count(first.name) == said.stdout.count("other") == 3  # one is its label
-    assert said.stderr.startswith("resolved 2/4")
-    assert f"{first} {runs_dir / 'other'}" in said.stderr
+    result = report(cli, runs_dir, first.name, "other")
+    assert result.stdout.count(first.name) == result.stdout.count("other") == 3  # one is its label
+    assert result.stderr.startswith("resolved 2/4")
+    assert f"{first} {runs_dir / 'other'}" in result.stderr
 
 
 def test_a_torn_line_is_a_warning(cli, runs_dir):
     (folder,) = runs_dir.iterdir()
     with (folder / "attempts.jsonl").open("a") as target:
         target.write('{"torn')
-    said = report(cli, runs_dir, "--format", "json")
-    assert said.code == 0, said.stderr
-    assert said.stderr.startswith(f"warning: {folder}/attempts.jsonl:3: set aside")
-    assert len(json.loads(said.stdout)["attempts"]) == 2
+    result = report(cli, runs_dir, "--format", "json")
+    assert result.code == 0, result.stderr
+    assert result.stderr.startswith(f"warning: {folder}/attempts.jsonl:3: set aside")
+    assert len(json.loads(result.stdout)["attempts"]) == 2
 
 
 def test_a_run_that_is_not_there_is_65(cli, runs_dir, tmp_path):
     assert report(cli, runs_dir, "nothing").code == 65
-    said = report(cli, tmp_path / "empty")
-    assert said.code == 65, said.stderr
-    assert "no run here yet" in said.stderr
+    result = report(cli, tmp_path / "empty")
+    assert result.code == 65, result.stderr
+    assert "no run here yet" in result.stderr
 
 
 def test_a_record_of_a_newer_agentbench_is_65(cli, runs_dir):
     (folder,) = runs_dir.iterdir()
     (folder / "attempts.jsonl").write_text('{"schema_version": 9}\n')
-    said = report(cli, runs_dir)
-    assert said.code == 65, said.stderr
-    assert "upgrade agentbench" in said.stderr
+    result = report(cli, runs_dir)
+    assert result.code == 65, result.stderr
+    assert "upgrade agentbench" in result.stderr
 
 
 def second(runs_dir, **more):
@@ -112,39 +112,39 @@ def test_of_several_runs_the_leaderboard_comes_first(cli, runs_dir):
 def test_a_base_installation_reports_several_runs_without_groups(runs_dir):
     names = second(runs_dir)
     hidden = "import sys; [sys.modules.__setitem__(name, None) for name in sys.argv.pop(1).split()]"
-    said = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", f"{hidden}; from agentbench.__main__ import program; program()",
          "numpy scipy statsmodels pandas junitparser matplotlib jinja2",
          "report", *names, "--runs-dir", runs_dir],
         capture_output=True, text=True, check=False, timeout=200,
     )  # fmt: skip
-    assert said.returncode == 0, said.stderr
-    assert f"no groups in the leaderboard: {install_command('report')}" in said.stderr
-    assert "2/4" in said.stderr
-    assert "(other)" in said.stdout
+    assert result.returncode == 0, result.stderr
+    assert f"no groups in the leaderboard: {install_command('report')}" in result.stderr
+    assert "2/4" in result.stderr
+    assert "(other)" in result.stdout
 
 
 def test_a_run_that_is_named_twice_is_reported_once(cli, runs_dir):
     (first,) = runs_dir.iterdir()
-    said = report(cli, runs_dir, first.name, "last", first)
-    assert said.stderr.startswith("warning: a run that is named more than once")
-    assert "resolved 1/2" in said.stderr
+    result = report(cli, runs_dir, first.name, "last", first)
+    assert result.stderr.startswith("warning: a run that is named more than once")
+    assert "resolved 1/2" in result.stderr
 
 
 def test_both_denominators_are_in_the_table_s_summary(cli, runs_dir):
-    said = report(cli, runs_dir)
-    assert "all attempts" in said.stdout
-    assert "excluding task and infrastructure errors (0)" in said.stdout
-    assert "pass@2" in said.stdout
+    result = report(cli, runs_dir)
+    assert "all attempts" in result.stdout
+    assert "excluding task and infrastructure errors (0)" in result.stdout
+    assert "pass@2" in result.stdout
 
 
 def test_junit_has_a_suite_for_each_run_and_skips_what_was_not_made(cli, runs_dir):
     names = second(runs_dir)
     record = resolved(run_id="other").json_with_checksum()
     (runs_dir / "other" / "attempts.jsonl").write_text(f"{record}\n")
-    said = report(cli, runs_dir, *names, "--format", "junit")
-    assert said.code == 0, said.stderr
-    suites = list(JUnitXml.fromstring(said.stdout.encode()))
+    result = report(cli, runs_dir, *names, "--format", "junit")
+    assert result.code == 0, result.stderr
+    suites = list(JUnitXml.fromstring(result.stdout.encode()))
     assert [(suite.tests, suite.failures, suite.skipped) for suite in suites] == [
         (2, 1, 0), (2, 0, 1),
     ]  # fmt: skip
@@ -153,40 +153,40 @@ def test_junit_has_a_suite_for_each_run_and_skips_what_was_not_made(cli, runs_di
 def test_junit_of_a_run_whose_plan_is_damaged_has_its_records(cli, runs_dir):
     (folder,) = runs_dir.iterdir()
     (folder / "run.json").write_text("{")
-    said = report(cli, runs_dir, folder, "--format", "junit")
-    assert said.code == 0, said.stderr
-    assert said.stderr.startswith("warning: ")
-    (suite,) = JUnitXml.fromstring(said.stdout.encode())
+    result = report(cli, runs_dir, folder, "--format", "junit")
+    assert result.code == 0, result.stderr
+    assert result.stderr.startswith("warning: ")
+    (suite,) = JUnitXml.fromstring(result.stdout.encode())
     assert suite.tests == 2
 
 
 def test_a_job_s_summary_gets_the_report_beside_what_is_printed(cli, runs_dir, monkeypatch):
     path = runs_dir.parent / "summary.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(path))
-    said = report(cli, runs_dir, "--format", "csv", "--github-summary")
-    assert said.stdout.startswith("run,task")
+    result = report(cli, runs_dir, "--format", "csv", "--github-summary")
+    assert result.stdout.startswith("run,task")
     assert "resolved 1/2 (50.0 %" in path.read_text()
     path.write_bytes(b"x" * 1024 * 1024)
-    said = report(cli, runs_dir, "--github-summary")
-    assert "warning: the job's summary holds 1 MiB and was cut" in said.stderr
+    result = report(cli, runs_dir, "--github-summary")
+    assert "warning: the job's summary holds 1 MiB and was cut" in result.stderr
     monkeypatch.delenv("GITHUB_STEP_SUMMARY")
     assert report(cli, runs_dir, "--github-summary").code == 2
 
 
 def test_html_is_one_page_that_says_both_rates(cli, runs_dir):
-    said = report(cli, runs_dir, "--format", "html")
-    assert said.code == 0, said.stderr
-    assert said.stdout.startswith("<!doctype html>")
-    assert said.stdout.rstrip().endswith("</html>")
-    assert '1/2</span> <span class="share">50.0 %' in said.stdout
+    result = report(cli, runs_dir, "--format", "html")
+    assert result.code == 0, result.stderr
+    assert result.stdout.startswith("<!doctype html>")
+    assert result.stdout.rstrip().endswith("</html>")
+    assert '1/2</span> <span class="share">50.0 %' in result.stdout
 
 
 def test_any_format_is_written_into_a_file(cli, runs_dir, tmp_path):
     for name in ("html", "table", "json", "csv", "markdown", "junit"):
         path = tmp_path / f"report.{name}"
         printed = report(cli, runs_dir, "--format", name)
-        said = report(cli, runs_dir, "--format", name, "--output", path)
-        assert (said.code, said.stdout) == (0, ""), said.stderr
+        result = report(cli, runs_dir, "--format", name, "--output", path)
+        assert (result.code, result.stdout) == (0, ""), result.stderr
         assert path.read_text("utf-8") == printed.stdout
 
 
@@ -204,20 +204,20 @@ def test_parquet_goes_into_a_file_or_a_pipe(runs_dir, tmp_path):
 def test_parquet_is_not_written_to_a_terminal(runs_dir):
     main, terminal = os.openpty()
     command = [sys.executable, "-m", "agentbench", "report", "--runs-dir", runs_dir]
-    said = subprocess.run(
+    result = subprocess.run(
         [*command, "--format", "parquet"],
         stdout=terminal, stderr=subprocess.PIPE, text=True, check=False, timeout=200,
     )  # fmt: skip
     os.close(terminal)
     os.close(main)
-    assert said.returncode == 2
-    assert "expected a file, found a terminal; add -o FILE.parquet" in said.stderr
+    assert result.returncode == 2
+    assert "expected a file, found a terminal; add -o FILE.parquet" in result.stderr
 
 
 def test_a_file_that_cannot_be_written_is_2(cli, runs_dir, tmp_path):
-    said = report(cli, runs_dir, "--format", "csv", "-o", tmp_path / "none" / "x.csv")
-    assert said.code == 2
-    assert "choose another --output" in said.stderr
+    result = report(cli, runs_dir, "--format", "csv", "-o", tmp_path / "none" / "x.csv")
+    assert result.code == 2
+    assert "choose another --output" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -232,9 +232,9 @@ def test_a_format_without_its_extra_says_what_to_install(
         "agentbench.core.extras.find_spec",
         lambda asked: None if asked == library else found(asked),
     )
-    said = report(cli, runs_dir, "--format", name)
-    assert said.code == 2
-    assert f"--format {name} needs {library}, found none: {install_command(extra)}" in said.stderr
+    result = report(cli, runs_dir, "--format", name)
+    assert result.code == 2
+    assert f"--format {name} needs {library}, found none: {install_command(extra)}" in result.stderr
 
 
 def names(folder):

@@ -23,16 +23,16 @@ def rescore(cli, runs_dir, *arguments):
 
 
 def test_verdicts_that_hold_are_counted(cli, runs_dir):
-    said = rescore(cli, runs_dir)
-    assert (said.code, said.stdout) == (0, "")
-    assert said.stderr == "0 of 2 verdicts change\n"
+    result = rescore(cli, runs_dir)
+    assert (result.code, result.stdout) == (0, "")
+    assert result.stderr == "0 of 2 verdicts change\n"
 
 
 def test_a_verdict_that_changes_is_shown_and_nothing_is_written(cli, runs_dir, stale):
     before = list(read_run(stale.folder).records())
-    said = rescore(cli, runs_dir)
-    assert said.stdout == "one attempt 2: resolved -> TESTS_FAILED\n"
-    assert said.stderr == "1 of 2 verdicts change\n"
+    result = rescore(cli, runs_dir)
+    assert result.stdout == "one attempt 2: resolved -> TESTS_FAILED\n"
+    assert result.stderr == "1 of 2 verdicts change\n"
     assert list(read_run(stale.folder).records()) == before
 
 

@@ -25,24 +25,24 @@ def cut_off(tmp_path):
 
 
 def test_what_is_missing_is_made_and_the_whole_run_is_shown(cli, cut_off):
-    said = cli("resume", cut_off)
-    assert said.code == 0, said.stderr
-    assert "1 attempts to make\n" in said.stderr
-    assert said.stderr.splitlines()[-1].startswith("resolved 0/2 ")
+    result = cli("resume", cut_off)
+    assert result.code == 0, result.stderr
+    assert "1 attempts to make\n" in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("resolved 0/2 ")
     assert len(RunStore.open(cut_off).latest()) == 2
     assert cli("resume", "last", "--runs-dir", cut_off.parent).stderr.startswith("0 attempts")
 
 
 def test_json_is_one_document_of_all_attempts(cli, cut_off):
-    said = cli("resume", cut_off, "--json", "--quiet")
-    assert len(json.loads(said.stdout)["attempts"]) == 2
+    result = cli("resume", cut_off, "--json", "--quiet")
+    assert len(json.loads(result.stdout)["attempts"]) == 2
 
 
 def test_a_run_that_another_process_makes_is_2_in_one_line(cli, cut_off):
     with run_lock(cut_off):
-        said = cli("resume", cut_off)
-    assert (said.code, said.stdout) == (2, "")
-    (line,) = said.stderr.splitlines()
+        result = cli("resume", cut_off)
+    assert (result.code, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
     assert "another process is making this run's attempts; wait until it ends" in line
 
 

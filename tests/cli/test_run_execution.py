@@ -32,10 +32,10 @@ def test_records_are_shown_as_they_end(tmp_path, capsys):
     run = begun(tmp_path, NoopAgent(), attempts=2)
     follow_run(run, quiet=False, verbose=False)
     assert [record.attempt for record in read_run(run.store.folder).records()] == [1, 2]
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("1/2 small TESTS_FAILED ")
-    assert "\n2/2 small attempt 2 TESTS_FAILED " in said.err
+    result = capsys.readouterr()
+    assert result.out == ""
+    assert result.err.startswith("1/2 small TESTS_FAILED ")
+    assert "\n2/2 small attempt 2 TESTS_FAILED " in result.err
 
 
 @pytest.mark.parametrize("forced", ["", "1"])
@@ -125,9 +125,9 @@ def test_ctrl_c_is_130_and_the_run_can_go_on(tmp_path, sandbox):
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
         assert process.stderr is not None
-        said = process.stderr.read()
+        result = process.stderr.read()
     assert process.returncode == 130
     (folder,) = (tmp_path / "runs").iterdir()
-    assert said.splitlines()[-1] == f"continue with: agentbench resume runs/{folder.name}"
+    assert result.splitlines()[-1] == f"continue with: agentbench resume runs/{folder.name}"
     assert json.loads((folder / "run.json").read_text())["ending"] == "interrupted"
     assert (folder / "attempts/small/1/record.json").is_file()

@@ -13,10 +13,10 @@ def show(cli, runs_dir, *arguments):
 
 
 def test_an_attempt_is_shown_with_why_it_ended_so(cli, runs_dir):
-    said = show(cli, runs_dir, "last", "one", "2")
-    assert (said.code, said.stderr) == (0, "")
-    assert said.stdout.startswith("one, attempt 2 of oracle\nfailed: TESTS_FAILED")
-    assert said.stdout.endswith(f"files: {next(runs_dir.iterdir())}/attempts/one/2\n")
+    result = show(cli, runs_dir, "last", "one", "2")
+    assert (result.code, result.stderr) == (0, "")
+    assert result.stdout.startswith("one, attempt 2 of oracle\nfailed: TESTS_FAILED")
+    assert result.stdout.endswith(f"files: {next(runs_dir.iterdir())}/attempts/one/2\n")
 
 
 def test_the_first_attempt_is_the_default(cli, runs_dir):
@@ -31,9 +31,9 @@ def test_json_is_the_record(cli, runs_dir):
 
 def test_an_attempt_that_is_not_there_says_which_are(cli, runs_dir):
     for arguments in (("last", "two"), ("last", "one", "3")):
-        said = show(cli, runs_dir, *arguments)
-        assert (said.code, said.stdout) == (65, "")
-        assert "known: one 1, one 2" in said.stderr
+        result = show(cli, runs_dir, *arguments)
+        assert (result.code, result.stdout) == (65, "")
+        assert "known: one 1, one 2" in result.stderr
 
 
 def logged(runs_dir, *stages):
@@ -46,26 +46,26 @@ def logged(runs_dir, *stages):
 
 def test_the_log_of_a_stage_is_printed_without_its_escapes(cli, runs_dir):
     logged(runs_dir, "setup")
-    said = show(cli, runs_dir, "last", "one", "2", "--log", "setup")
-    assert said == (0, "[    0.104 stdout] no compiler\n", "")
+    result = show(cli, runs_dir, "last", "one", "2", "--log", "setup")
+    assert result == (0, "[    0.104 stdout] no compiler\n", "")
 
 
 def test_a_stage_without_a_log_names_those_that_have_one(cli, runs_dir):
     logged(runs_dir, "setup", "agent_run")
-    said = show(cli, runs_dir, "last", "one", "2", "--log", "final_test")
-    assert (said.code, said.stdout) == (65, "")
-    assert "no log of final_test" in said.stderr
-    assert "logs: setup, agent_run" in said.stderr
+    result = show(cli, runs_dir, "last", "one", "2", "--log", "final_test")
+    assert (result.code, result.stdout) == (65, "")
+    assert "no log of final_test" in result.stderr
+    assert "logs: setup, agent_run" in result.stderr
     assert "logs: none" in show(cli, runs_dir, "last", "one", "--log", "setup").stderr
 
 
 def test_an_unknown_stage_and_a_log_as_json_are_usage_errors(cli, runs_dir):
-    said = show(cli, runs_dir, "last", "one", "--log", "tests")
-    assert said.code == 2
-    assert "git_clone" in said.stderr
-    said = show(cli, runs_dir, "last", "one", "--log", "setup", "--json")
-    assert "--json prints the record" in said.stderr
-    assert said.code == 2
+    result = show(cli, runs_dir, "last", "one", "--log", "tests")
+    assert result.code == 2
+    assert "git_clone" in result.stderr
+    result = show(cli, runs_dir, "last", "one", "--log", "setup", "--json")
+    assert "--json prints the record" in result.stderr
+    assert result.code == 2
 
 
 def test_without_a_question_all_reasons_are_listed_by_precedence():

@@ -5,12 +5,12 @@ from tests.runs.records import configuration, resolved
 
 
 def test_a_run_is_reported_as_swe_bench_reports_it(cli, runs_dir):
-    said = cli("report", "--runs-dir", runs_dir, "--format", "swebench")
-    assert said.code == 0, said.stderr
-    document = json.loads(said.stdout)
+    result = cli("report", "--runs-dir", runs_dir, "--format", "swebench")
+    assert result.code == 0, result.stderr
+    document = json.loads(result.stdout)
     assert (document["total_instances"], document["schema_version"]) == (1, 2)
     assert document["submitted_ids"] == ["one"]
-    assert "SWE-bench knows one attempt per instance; the first counts" in said.stderr
+    assert "SWE-bench knows one attempt per instance; the first counts" in result.stderr
 
 
 def test_each_judged_instance_has_its_own_folder(cli, tmp_path):
@@ -22,8 +22,8 @@ def test_each_judged_instance_has_its_own_folder(cli, tmp_path):
     store.append(record, folder)
     out = tmp_path / "out"
     arguments = ("report", "--runs-dir", tmp_path / "runs", "--format", "swebench")
-    said = cli(*arguments, "--instances", out, "--output", tmp_path / "run.json")
-    assert said.code == 0, said.stderr
+    result = cli(*arguments, "--instances", out, "--output", tmp_path / "run.json")
+    assert result.code == 0, result.stderr
     assert json.loads((tmp_path / "run.json").read_text())["resolved_ids"] == ["one"]
     assert json.loads((out / "one" / "report.json").read_text())["one"]["resolved"] is True
 
@@ -31,15 +31,15 @@ def test_each_judged_instance_has_its_own_folder(cli, tmp_path):
 def test_several_runs_are_wrong_usage(cli, runs_dir):
     RunStore.create(runs_dir, configuration(run_id="other"))
     names = [folder.name for folder in runs_dir.iterdir()]
-    said = cli("report", *names, "--runs-dir", runs_dir, "--format", "swebench")
-    assert said.code == 2
-    assert "--format swebench: expected one run, found 2; report each" in said.stderr
+    result = cli("report", *names, "--runs-dir", runs_dir, "--format", "swebench")
+    assert result.code == 2
+    assert "--format swebench: expected one run, found 2; report each" in result.stderr
 
 
 def test_a_folder_for_instances_goes_with_this_format_alone(cli, runs_dir, tmp_path):
-    said = cli("report", "--runs-dir", runs_dir, "--instances", tmp_path / "out")
-    assert said.code == 2
-    assert "--instances goes with --format swebench" in said.stderr
+    result = cli("report", "--runs-dir", runs_dir, "--instances", tmp_path / "out")
+    assert result.code == 2
+    assert "--instances goes with --format swebench" in result.stderr
 
 
 def test_a_folder_that_cannot_be_written_is_2(cli, tmp_path):
@@ -50,14 +50,14 @@ def test_a_folder_that_cannot_be_written_is_2(cli, tmp_path):
     store.append(resolved(patch=PATCH), folder)
     (tmp_path / "file").touch()
     arguments = ("report", "--runs-dir", tmp_path / "runs", "--format", "swebench")
-    said = cli(*arguments, "--instances", tmp_path / "file")
-    assert said.code == 2
-    assert "cannot be written" in said.stderr
+    result = cli(*arguments, "--instances", tmp_path / "file")
+    assert result.code == 2
+    assert "cannot be written" in result.stderr
 
 
 def test_predictions_are_of_one_run(cli, runs_dir):
     RunStore.create(runs_dir, configuration(run_id="other"))
     names = [folder.name for folder in runs_dir.iterdir()]
-    said = cli("report", *names, "--runs-dir", runs_dir, "--format", "predictions")
-    assert said.code == 2
-    assert "--format predictions: expected one run, found 2; report each" in said.stderr
+    result = cli("report", *names, "--runs-dir", runs_dir, "--format", "predictions")
+    assert result.code == 2
+    assert "--format predictions: expected one run, found 2; report each" in result.stderr

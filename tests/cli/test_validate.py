@@ -21,11 +21,11 @@ def validate(cli, sandbox, tmp_path):
 
 
 def test_a_task_that_holds_is_valid(validate, tasks):
-    said = validate(tasks / "first")
-    assert said.code == 0, said.stderr
+    result = validate(tasks / "first")
+    assert result.code == 0, result.stderr
     said_of_it = "first  valid    2 runs, not flaky, tests to fix: 2 sealed (100.0 %)\n"
-    assert said.stdout == said_of_it
-    assert said.stderr.endswith("1 of 1 tasks are valid\n")
+    assert result.stdout == said_of_it
+    assert result.stderr.endswith("1 of 1 tasks are valid\n")
 
 
 def test_its_runs_are_neither_the_last_nor_in_the_list(validate, cli, tasks, sandbox, tmp_path):
@@ -40,18 +40,18 @@ def test_its_runs_are_neither_the_last_nor_in_the_list(validate, cli, tasks, san
 
 
 def test_a_task_that_does_not_is_1_and_says_why(validate, tasks):
-    said = validate(tasks / "second")
-    assert said.code == 1, said.stderr
-    assert "second  INVALID  2 runs, not flaky\n" in said.stdout
-    assert "  the reference solution ends in TOOL_ERROR: " in said.stdout
-    assert said.stderr.endswith("0 of 1 tasks are valid\n")
+    result = validate(tasks / "second")
+    assert result.code == 1, result.stderr
+    assert "second  INVALID  2 runs, not flaky\n" in result.stdout
+    assert "  the reference solution ends in TOOL_ERROR: " in result.stdout
+    assert result.stderr.endswith("0 of 1 tasks are valid\n")
 
 
 def test_json_is_one_document(validate, tasks):
-    said = validate(tasks, "--json")
-    assert said.code == 1, said.stderr
-    assert said.stderr.endswith("tests to fix: 2 sealed (100.0 %)\n1 of 2 tasks are valid\n")
-    rows = json.loads(said.stdout)
+    result = validate(tasks, "--json")
+    assert result.code == 1, result.stderr
+    assert result.stderr.endswith("tests to fix: 2 sealed (100.0 %)\n1 of 2 tasks are valid\n")
+    rows = json.loads(result.stdout)
     assert [(row["id"], row["valid"], row["runs"]) for row in rows] == [
         ("first", True, 2),
         ("second", False, 2),
@@ -63,13 +63,13 @@ def test_what_is_weakly_controlled_and_what_leaks_is_named(validate, tmp_path):
     hidden = HIDDEN.replace("assert basket.total([5]) == 5", "basket.total([5]) or 1 / 0")
     files = {**SmallTask().files, "basket.py.orig": FIXED}
     folder = SmallTask(hidden=hidden, files=files).write(tmp_path / "small")
-    said = validate(folder)
-    assert said.code == 0, said.stderr
-    assert "  warning: solution-in-base at basket.py.orig: " in said.stdout
-    assert ", tests to fix: 1 sealed (50.0 %), 1 weak (50.0 %)\n" in said.stdout
+    result = validate(folder)
+    assert result.code == 0, result.stderr
+    assert "  warning: solution-in-base at basket.py.orig: " in result.stdout
+    assert ", tests to fix: 1 sealed (50.0 %), 1 weak (50.0 %)\n" in result.stdout
     function = "tests/test_hidden.py::test_one_price_is_the_total"
-    assert f"  warning: not sealed: {function}: " in said.stdout
-    assert f"  weakly controlled: {function}: it compares" in said.stdout
+    assert f"  warning: not sealed: {function}: " in result.stdout
+    assert f"  weakly controlled: {function}: it compares" in result.stdout
     (row,) = json.loads(validate(folder, "--json").stdout)
     assert (row["fail_to_pass"], row["controlled"]) == (2, [LISTED[0]])
     assert row["controls"] == {"sealed": 1, "blind": 0, "weak": 1}
@@ -79,23 +79,23 @@ def test_what_is_weakly_controlled_and_what_leaks_is_named(validate, tmp_path):
 def test_ids_are_found_by_running_and_written_down(validate, tmp_path):
     (tmp_path / "small").mkdir()
     folder = SmallTask(fail_to_pass=(), tests="pass_to_pass = []").write(tmp_path / "small")
-    said = validate(folder, "--write-ids")
-    assert said.code == 0, said.stderr
+    result = validate(folder, "--write-ids")
+    assert result.code == 0, result.stderr
     tests = tomllib.loads((folder / "task.toml").read_text())["tests"]
     assert tests["fail_to_pass"] == list(LISTED)
     assert tests["pass_to_pass"] == [
         "tests/test_basket.py::test_the_cheapest_is_found",
         "tests/test_basket.py::test_an_empty_basket_costs_nothing",
     ]
-    assert "2 fail_to_pass and 2 pass_to_pass ids written" in said.stderr
+    assert "2 fail_to_pass and 2 pass_to_pass ids written" in result.stderr
 
 
 def test_a_solution_that_fixes_nothing_leaves_the_file_alone(validate, tasks, tmp_path):
     folder = shutil.copytree(tasks / "second", tmp_path / "second")
     before = (folder / "task.toml").read_text()
-    said = validate(folder, "--write-ids")
-    assert said.code == 65, said.stderr
-    assert "the reference solution makes no failing test pass" in said.stderr
+    result = validate(folder, "--write-ids")
+    assert result.code == 65, result.stderr
+    assert "the reference solution makes no failing test pass" in result.stderr
     assert (folder / "task.toml").read_text() == before
 
 
@@ -113,6 +113,6 @@ def test_chance(number):
 def test_a_test_that_sometimes_passes_is_flaky(validate, tmp_path):
     (tmp_path / "small").mkdir()
     folder = SmallTask(hidden=HIDDEN + CHANCE).write(tmp_path / "small")
-    said = validate(folder, "--repeat", "3")
-    assert said.code == 1, said.stderr
-    assert "  flaky: tests/test_hidden.py::test_chance[" in said.stdout
+    result = validate(folder, "--repeat", "3")
+    assert result.code == 1, result.stderr
+    assert "  flaky: tests/test_hidden.py::test_chance[" in result.stdout

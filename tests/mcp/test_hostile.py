@@ -16,13 +16,13 @@ def root(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def answers(root, plain_python, tmp_path_factory):
-    said = tmp_path_factory.mktemp("said") / "stderr"
+    result = tmp_path_factory.mktemp("said") / "stderr"
     command = command_for(root, "--python", str(plain_python))
-    with said.open("w") as errlog, over_stdio(command, errlog=errlog) as session:
+    with result.open("w") as errlog, over_stdio(command, errlog=errlog) as session:
         answers = [session.call(tool, arguments) for tool, arguments in calls()]
         ran_early = (root / "ran").exists()
         alive = session.call("execute_tests", {"paths": ["tests"]})
-    return answers, alive, said.read_text(), ran_early
+    return answers, alive, result.read_text(), ran_early
 
 
 def test_each_is_answered_with_a_refusal(answers):

@@ -101,8 +101,8 @@ def test_without_pytest_the_answer_says_what_was_tried_in_order(tmp_path, bare_p
     project = local_project(tmp_path, python=None, environ=environ)
     answer = asked(project, ExecuteArguments())
     assert answer["outcome"] == "spawn"
-    said = answer["message"].partition("Tried, in this order: ")[2].split("; ")
-    assert [words.partition(" (")[0] for words in said] == [
+    result = answer["message"].partition("Tried, in this order: ")[2].split("; ")
+    assert [words.partition(" (")[0] for words in result] == [
         "1. VIRTUAL_ENV",
         "2. .venv",
         "3. venv",
@@ -110,8 +110,8 @@ def test_without_pytest_the_answer_says_what_was_tried_in_order(tmp_path, bare_p
         "5. python on PATH",
         "6. python3 on PATH",
     ]
-    assert said[0].endswith("not there")
-    assert said[1] == "2. .venv (.venv/bin/python): ModuleNotFoundError: No module named 'pytest'"
+    assert result[0].endswith("not there")
+    assert result[1] == "2. .venv (.venv/bin/python): ModuleNotFoundError: No module named 'pytest'"
 
 
 def test_the_first_environment_with_pytest_is_taken(tmp_path, bare_python, plain_python):

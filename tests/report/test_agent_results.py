@@ -117,18 +117,18 @@ def three(tmp_path):
 
 
 def report(folder, *options):
-    said = call("report", *AGENTS, "--runs-dir", folder, *options)
-    assert said.code == 0, said.stderr
-    return said
+    completed = call("report", *AGENTS, "--runs-dir", folder, *options)
+    assert completed.code == 0, completed.stderr
+    return completed
 
 
 def test_a_table_has_a_rate_and_pass_at_k_for_each_agent(three):
-    said = report(three)
-    assert POOLED not in said.stdout + said.stderr
-    assert "pass@3" not in said.stdout  # each agent made two attempts at a task
-    assert said.stdout.count("pass@2") == 3
+    completed = report(three)
+    assert POOLED not in completed.stdout + completed.stderr
+    assert "pass@3" not in completed.stdout  # each agent made two attempts at a task
+    assert completed.stdout.count("pass@2") == 3
     for (label, rate), line, name in zip(
-        RATES.items(), said.stderr.splitlines(), AGENTS, strict=True
+        RATES.items(), completed.stderr.splitlines(), AGENTS, strict=True
     ):
         assert line.startswith(f"{label}: resolved {rate} ")
         assert line.endswith(str(three / name))

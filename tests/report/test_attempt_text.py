@@ -89,11 +89,11 @@ def patch(**more):
 
 def test_an_agent_that_crashed_is_told_with_its_traceback():
     lines = page(crashed())
-    said = "ZeroDivisionError: an odd <day> (mine.py, line 7)"
+    result = "ZeroDivisionError: an odd <day> (mine.py, line 7)"
     assert lines[1] == "failed: UNKNOWN (fault: agent)"
-    assert lines[lines.index("why it failed") + 1] == f"  The agent raised an error: {said}."
+    assert lines[lines.index("why it failed") + 1] == f"  The agent raised an error: {result}."
     why = lines.index("Failure candidates, highest priority first")
-    assert lines[why + 1] == f"  15 UNKNOWN in agent_run: {said}"
+    assert lines[why + 1] == f"  15 UNKNOWN in agent_run: {result}"
     assert lines[why + 2].startswith("   - TESTS_FAILED in final_test: ")
     assert lines[why + 2].endswith(" (a consequence, not a candidate)")
     begin = lines.index("traceback of agent_run")
@@ -129,8 +129,8 @@ def test_the_python_and_its_image_are_named(known, line):
 def test_a_failed_attempt_says_why_in_words():
     lines = page(lost())
     assert lines[1] == "failed: SANDBOX_ERROR (fault: infrastructure)"
-    said = "  The sandbox failed during setup: SandboxError: the engine went away."
-    assert lines[lines.index("why it failed") + 1] == said
+    result = "  The sandbox failed during setup: SandboxError: the engine went away."
+    assert lines[lines.index("why it failed") + 1] == result
     why = lines.index("Failure candidates, highest priority first")
     assert "SANDBOX_ERROR in setup: " in lines[why + 1]
 
@@ -209,8 +209,8 @@ def test_caches_of_tools_are_told_apart_from_the_patch():
     )
     lines = page(failed(patch=patch(tool_caches=caches)))
     start = lines.index("patch: 1 file, +2 -3")
-    said = "  tool caches, not counted: 4 files, 1.5 KiB: .pytest_cache, ab/__pycache__"
-    assert lines[start + 1] == said
+    result = "  tool caches, not counted: 4 files, 1.5 KiB: .pytest_cache, ab/__pycache__"
+    assert lines[start + 1] == result
 
 
 def test_a_long_patch_is_cut_and_says_where_the_rest_is(tmp_path):

@@ -42,9 +42,9 @@ RUNS = {
 
 
 def read_by_command(folder, *options):
-    said = call("compare", "one", "two", "--runs-dir", folder, *options)
-    assert said.code == 0, said.stderr
-    return said.stdout
+    result = call("compare", "one", "two", "--runs-dir", folder, *options)
+    assert result.code == 0, result.stderr
+    return result.stdout
 
 
 def text_of(page):
@@ -79,14 +79,14 @@ def test_every_report_says_the_same_of_two_runs(name, tmp_path, monkeypatch):
         if difference is None:
             assert told is None
             continue
-        said = statement(difference)
-        assert told["verdict"] == said.verdict
+        result = statement(difference)
+        assert told["verdict"] == result.verdict
         assert (told["p_value"], told["interval"]) == (
             difference.p_value, list(difference.interval),
         )  # fmt: skip
         assert told["is_significant"] == difference.is_significant
         for where, text in read.items():
-            for part in (said.difference, said.interval, said.verdict):
+            for part in (result.difference, result.interval, result.verdict):
                 assert part in text, f"{where}: {part}"
     board = json.loads(
         call("report", "one", "two", "--runs-dir", tmp_path, "--format", "json").stdout

@@ -84,7 +84,7 @@ def test_a_function_a_class_and_an_object_are_agents(task, provider, options, ag
 
 
 def test_what_is_no_agent_is_refused_in_terms_of_arguments(task, provider, options):
-    for agent, said in (
+    for agent, result in (
         (3, "agent='builtins:int': expected an object with solve(problem, sandbox, budget, model)"),
         (
             lambda problem: problem,
@@ -93,7 +93,7 @@ def test_what_is_no_agent_is_refused_in_terms_of_arguments(task, provider, optio
         ("command", "agent='command' needs agent_command='…'"),
         ("nobody", "agent='nobody': no such agent; known: oracle"),
     ):
-        with pytest.raises(UsageError, match=re.escape(said)) as raised:
+        with pytest.raises(UsageError, match=re.escape(result)) as raised:
             run_tasks([task], agent, sandbox=provider, options=options)
         assert "--" not in str(raised.value)
     with pytest.raises(UsageError, match=r"^attempts: 0 is not above 0$"):

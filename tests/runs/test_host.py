@@ -35,10 +35,10 @@ def test_each_core_has_two_attempts():
 def test_the_commit_of_the_catalogue_is_told_and_whether_it_was_changed(tmp_path):
     def git(*arguments: str) -> str:
         who = ("-c", "user.name=x", "-c", "user.email=x@y")
-        said = subprocess.run(
+        result = subprocess.run(
             ["git", *who, *arguments], cwd=tmp_path, check=True, capture_output=True, text=True
         )
-        return said.stdout.strip()
+        return result.stdout.strip()
 
     assert catalogue_state(tmp_path) == (None, None)
     git("init", "--quiet")

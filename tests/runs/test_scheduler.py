@@ -302,18 +302,18 @@ def test_the_wait_for_a_retry_grows_to_half_a_minute():
 
 
 def test_retries_are_used_up(task, workshop, store):
-    shop, said = workshop(UnreliableProvider()), []
+    shop, result = workshop(UnreliableProvider()), []
     (record,) = made(
         planned(task),
         NoopAgent(),
         shop,
         store,
         retries=2,
-        on_retry=lambda failed, _seconds: said.append(failed.failure_reason),
+        on_retry=lambda failed, _seconds: result.append(failed.failure_reason),
     )
     assert record.fault is Fault.INFRASTRUCTURE
     assert record.retry_of == 2
-    assert said == [record.failure_reason] * 2
+    assert result == [record.failure_reason] * 2
 
 
 def test_others_are_made_while_one_waits_for_its_retry(task, workshop, store, provider):
@@ -465,13 +465,13 @@ def test_only_our_own_ctrl_c_interrupts():
 
 def test_nothing_is_tried_while_something_is_away(task, workshop, store):
     engine = iter(["the engine is away", "still away", None])
-    said = []
+    result = []
     need = Requirement(fault=lambda: next(engine, None), patience=timedelta(minutes=1))
-    breaker = CircuitBreaker([need], cancel=Clockless(), say=said.append)
+    breaker = CircuitBreaker([need], cancel=Clockless(), say=result.append)
     (record,) = made(planned(task), NoopAgent(), workshop(breaker=breaker), store)
     assert record.failure_reason is FailureReason.TESTS_FAILED
     assert len(tuple(read_run(store.folder).records())) == 1
-    assert len(said) == 2
+    assert len(result) == 2
 
 
 def test_what_stays_away_ends_the_run_and_burns_no_try(task, workshop, store):

@@ -30,9 +30,9 @@ FILES = {"basket.py": BUGGY, "tests/test_basket.py": "", "serial.txt": SERIAL}
 @pytest.fixture
 def check(workshop):
     def check_(line, *tasks, **more):
-        said = []
-        check_agent_programs(CommandAgent(line), tasks, workshop(**more), say=said.append)
-        return said
+        result = []
+        check_agent_programs(CommandAgent(line), tasks, workshop(**more), say=result.append)
+        return result
 
     return check_
 

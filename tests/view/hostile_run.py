@@ -70,8 +70,8 @@ def hostile_record(text: str, attempt: int) -> AttemptRecord:
         collection_errors=() if passes else (text,),
         internals_changed=(text,),
     )
-    said = {"argv": ("sh", "-c", text), "stdout": text, "stderr": text, "exceeded": text}
-    final = final.replace(command=final.command.replace(**said))
+    result = {"argv": ("sh", "-c", text), "stdout": text, "stderr": text, "exceeded": text}
+    final = final.replace(command=final.command.replace(**result))
     agent = Evidence(agent=AgentEnding.TOOL_ERROR, agent_detail=text)
     error = ExceptionFact(type_name=text, message=text, reason=FailureReason.UNKNOWN)
     stages = [*strategies.attempt(final, agent_run=agent)]

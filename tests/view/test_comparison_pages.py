@@ -32,8 +32,8 @@ def test_two_runs_are_told_with_difference_test_and_flips(client, shown):
         reading = read_run(shown.folder / name)
         summaries.append([reading.summaries[number] for number in reading.latest()])
     told = compare(*summaries)
-    said = statement(told.overall)
-    for part in (said.difference, said.interval, said.verdict, said.test, said.power):
+    result = statement(told.overall)
+    for part in (result.difference, result.interval, result.verdict, result.test, result.power):
         assert part in text
     assert f"({len(told.gained)})" in text
     for flip in (*told.gained, *told.lost):

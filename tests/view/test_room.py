@@ -11,16 +11,16 @@ def asked(**names):
 
 
 def test_what_an_address_names_is_found_or_told_to_be_missing(shown):
-    room = PageContext(folder=RunsFolder(shown.folder), cache=RunCache())
-    run = room.run(asked(run=shown.first))
+    context = PageContext(folder=RunsFolder(shown.folder), cache=RunCache())
+    run = context.run(asked(run=shown.first))
     assert run.name == shown.first
     task, name = shown.place(lambda _told: True).split("/")
-    folder = room.attempt_folder(asked(run=shown.first, task=task, name=name))
+    folder = context.attempt_folder(asked(run=shown.first, task=task, name=name))
     assert folder.is_dir()
     with pytest.raises(PageNotFoundError):
-        room.run(asked(run="nothing"))
+        context.run(asked(run="nothing"))
     with pytest.raises(PageNotFoundError):
-        room.attempt_folder(asked(run=shown.first, task=task, name="99"))
+        context.attempt_folder(asked(run=shown.first, task=task, name="99"))
 
 
 def test_a_page_is_html_with_its_status():

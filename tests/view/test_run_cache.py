@@ -132,22 +132,22 @@ def add(store, record):
 
 
 def test_a_run_is_read_once_and_again_when_it_has_changed(store):
-    shelf = RunCache()
-    first = shelf.run(store.folder)
-    assert shelf.run(store.folder) is first
-    assert shelf.overview(store.folder) is first.overview
+    cache = RunCache()
+    first = cache.run(store.folder)
+    assert cache.run(store.folder) is first
+    assert cache.overview(store.folder) is first.overview
     add(store, failed(attempt=2))
-    second = shelf.run(store.folder)
+    second = cache.run(store.folder)
     assert [told.attempt for told in second.summaries] == [1, 2]
     assert second.overview.summary.overall.total == 2
     assert (second.overview.planned, second.overview.ending) == (5, "cut off")
 
 
 def test_of_a_run_that_goes_on_only_what_is_new_is_read(store):
-    shelf = RunCache()
+    cache = RunCache()
     add(store, failed(attempt=2))
     with run_lock(store.folder):
-        before = shelf.run(store.folder)
+        before = cache.run(store.folder)
         assert before.overview.ending == "live"
         path = store.folder / "attempts.jsonl"
         content = path.read_bytes()
@@ -155,78 +155,78 @@ def test_of_a_run_that_goes_on_only_what_is_new_is_read(store):
             lines.write(b"x" * 100)
         for attempt in (3, 4, 5):
             add(store, resolved(attempt=attempt))
-            now = shelf.run(store.folder)
+            now = cache.run(store.folder)
             assert [told.attempt for told in now.summaries] == list(range(1, attempt + 1))
             assert now.overview.warnings == ()
         with path.open("r+b") as lines:
             lines.write(content[:100])
         (record,) = now.reading.records([now.numbers["one/4"]])
         assert record.attempt == 4
-    after = shelf.run(store.folder)
+    after = cache.run(store.folder)
     assert after.overview.ending == "cut off"
     assert len(after.summaries) == 5
 
 
 def test_a_line_that_is_being_written_is_read_once_it_is_whole(store):
-    shelf = RunCache()
+    cache = RunCache()
     line = failed(attempt=2).json_with_checksum().encode() + b"\n"
     with run_lock(store.folder), (store.folder / "attempts.jsonl").open("ab", buffering=0) as lines:
-        assert len(shelf.run(store.folder).summaries) == 1
+        assert len(cache.run(store.folder).summaries) == 1
         lines.write(line[:90])
-        assert len(shelf.run(store.folder).summaries) == 1
+        assert len(cache.run(store.folder).summaries) == 1
         lines.write(line[90:])
-        assert len(shelf.run(store.folder).summaries) == 2
+        assert len(cache.run(store.folder).summaries) == 2
 
 
 def test_a_file_that_was_written_anew_is_read_anew(store):
-    shelf = RunCache()
+    cache = RunCache()
     path = store.folder / "attempts.jsonl"
     with run_lock(store.folder):
-        shelf.run(store.folder)
+        cache.run(store.folder)
         add(store, failed(attempt=2))
-        shelf.run(store.folder)
+        cache.run(store.folder)
         path.write_bytes(path.read_bytes().splitlines(keepends=True)[1])
-        told = [each.attempt for each in shelf.run(store.folder).reading.summaries]
+        told = [each.attempt for each in cache.run(store.folder).reading.summaries]
     assert told == [2]
 
 
 def test_runs_that_nobody_looks_at_are_forgotten(tmp_path):
-    shelf = RunCache(max_summaries=3)
+    cache = RunCache(max_summaries=3)
     folders = []
     for name in ("a", "b", "c"):
         store = RunStore.create(tmp_path, configuration(run_id=name))
         for attempt in (1, 2):
             add(store, resolved(attempt=attempt))
         folders.append(store.folder)
-    runs = [shelf.run(folder) for folder in folders]
-    assert shelf.run(folders[2]) is runs[2]
-    assert shelf.run(folders[0]) is not runs[0]
+    runs = [cache.run(folder) for folder in folders]
+    assert cache.run(folders[2]) is runs[2]
+    assert cache.run(folders[0]) is not runs[0]
 
 
 def test_a_run_that_cannot_be_read_is_told_in_a_list_and_refused_by_itself(store):
     (store.folder / "attempts.jsonl").write_text('{"schema_version": 99}\n')
-    shelf = RunCache()
-    glance = shelf.overview(store.folder)
-    assert glance.summary is None
-    assert "newer agentbench" in glance.warnings[0]
+    cache = RunCache()
+    overview = cache.overview(store.folder)
+    assert overview.summary is None
+    assert "newer agentbench" in overview.warnings[0]
     with pytest.raises(InputError):
-        shelf.run(store.folder)
+        cache.run(store.folder)
 
 
 def test_a_run_whose_own_file_is_damaged_is_shown_by_its_records(store):
     (store.folder / "run.json").write_text("{")
-    shelf = RunCache()
-    glance = shelf.overview(store.folder)
-    assert (glance.configuration, glance.planned, glance.ending) == (None, None, "unknown")
-    assert glance.summary.overall.total == 1
-    assert "run.json" in glance.warnings[0]
-    assert shelf.began(store.folder) == datetime.min.replace(tzinfo=UTC)
+    cache = RunCache()
+    overview = cache.overview(store.folder)
+    assert (overview.configuration, overview.planned, overview.ending) == (None, None, "unknown")
+    assert overview.summary.overall.total == 1
+    assert "run.json" in overview.warnings[0]
+    assert cache.began(store.folder) == datetime.min.replace(tzinfo=UTC)
 
 
 def test_when_a_run_began_is_read_from_its_own_file(store):
-    shelf = RunCache()
-    assert shelf.began(store.folder) == store.configuration().started_at
-    assert shelf.began(store.folder / "gone") == datetime.min.replace(tzinfo=UTC)
+    cache = RunCache()
+    assert cache.began(store.folder) == store.configuration().started_at
+    assert cache.began(store.folder / "gone") == datetime.min.replace(tzinfo=UTC)
 
 
 def test_the_places_of_records_are_known_with_their_last_number(store):

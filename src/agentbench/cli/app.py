@@ -1,7 +1,6 @@
 """The program and the names of its commands, whose modules are imported on use."""
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +11,7 @@ from agentbench.core.display_text import printable
 from agentbench.core.extensions import Slot, offers
 
 if TYPE_CHECKING:
-    from typer._click import Command, Context, HelpFormatter, Parameter
+    from typer._click import Command, Context, HelpFormatter
     from typer._click.shell_completion import CompletionItem
 
 
@@ -66,22 +65,27 @@ class LazyCommands(TyperGroup):
         super().__init__(**{**settings, "commands": _CommandsOnDemand()})
 
     def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
-        """List the commands without importing one."""
+        # Without the import of any command, `agentbench --help` takes a fifth of a second.
         self._names_only().format_commands(ctx, formatter)
 
     def shell_complete(self, ctx: "Context", incomplete: str) -> "list[CompletionItem]":
-        """Complete a command's name without importing one."""
         named = self._names_only()
         return named.shell_complete(typer.Context(named, parent=ctx.parent), incomplete)
 
     def invoke(self, ctx: "Context") -> object:
-        """Call a command; a broken pipe other than our output's is a bug, not exit code 1."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
+            # Our own output is guarded, so this pipe is another one: a bug, not exit code 1.
             raise RuntimeError(f"a pipe or socket broke: {error}") from error
         except typer.BadParameter as error:
-            _say_what_was_found(error)
+            from pydantic import ValidationError
+
+            from agentbench.core.schema import describe_wrong_value
+
+            # pydantic's messages ("Input should be a valid integer") do not name the value.
+            if isinstance(error.__cause__, ValidationError):
+                error.message = printable(describe_wrong_value(error.__cause__.errors()[0]))
             raise
 
     def _names_only(self) -> TyperGroup:
@@ -91,21 +95,12 @@ class LazyCommands(TyperGroup):
         return TyperGroup(commands=named, params=self.params, rich_markup_mode=None)
 
 
-def _say_what_was_found(error: typer.BadParameter) -> None:
-    """Replace the message of a validation by one that names the value."""
-    from pydantic import ValidationError
-
-    from agentbench.core.schema import describe_wrong_value
-
-    if isinstance(error.__cause__, ValidationError):
-        error.message = printable(describe_wrong_value(error.__cause__.errors()[0]))
-
-
 class GroupedCommand(TyperCommand):
-    """A command whose help groups its options by their panels, without rich, which is slow."""
+    """A command whose help groups its options by their panels."""
+
+    # typer groups them only with rich, whose import doubles the time of --help.
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
-        """Write a section for the arguments, for each panel, and for the other options."""
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
         others: list[tuple[str, str]] = []
         for param in self.get_params(ctx):
@@ -126,10 +121,23 @@ class GroupedCommand(TyperCommand):
 class _CommandsOnDemand(Mapping[str, "Command"]):
     """Commands by name, each created on request."""
 
+    def __init__(self) -> None:
+        self._created: dict[str, Command] = {}
+
     def __getitem__(self, name: str) -> "Command":
         if name not in SHORT_HELP:
             raise KeyError(name)
-        return _command(name)
+        if name not in self._created:
+            found = command_named(name)
+            if not isinstance(found, typer.Typer):
+                alone = typer.Typer(
+                    add_completion=False, rich_markup_mode=None, context_settings=CONTEXT_SETTINGS
+                )
+                alone.command(name, cls=GroupedCommand)(found)
+                found = alone
+            self._created[name] = typer.main.get_command(found)
+            _add_debug_option(self._created[name])
+        return self._created[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(SHORT_HELP)
@@ -146,30 +154,13 @@ def command_named(name: str) -> Any:  # noqa: ANN401 - a function, or a group of
     return getattr(import_module(f"agentbench.cli.{module}"), name)
 
 
-@cache
-def _command(name: str) -> "Command":
-    found = command_named(name)
-    if not isinstance(found, typer.Typer):
-        alone = typer.Typer(
-            add_completion=False, rich_markup_mode=None, context_settings=CONTEXT_SETTINGS
-        )
-        alone.command(name, cls=GroupedCommand)(found)
-        found = alone
-    command = typer.main.get_command(found)
-    _add_debug_option(command)
-    return command
-
-
 def _add_debug_option(command: "Command") -> None:
     """Give `--debug` to a command, or to each command of a group; `__main__.main` reads it."""
     if isinstance(command, TyperGroup):
         for each in command.commands.values():
             _add_debug_option(each)
-    else:
-        command.params.append(_debug_option())
-
-
-def _debug_option() -> "Parameter":
+        return
+    # typer makes an option only of a function's parameter.
     holder = typer.Typer(add_completion=False)
 
     @holder.command()
@@ -180,7 +171,7 @@ def _debug_option() -> "Parameter":
     ) -> None:
         del debug
 
-    return typer.main.get_command(holder).params[0]
+    command.params.append(typer.main.get_command(holder).params[0])
 
 
 app = typer.Typer(

@@ -5,9 +5,10 @@ With --wrong-fixes it also compares resolved attempts with the reference fix.
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from pydantic import TypeAdapter
@@ -20,13 +21,6 @@ from agentbench.core.display_text import counted, printable
 from agentbench.core.extensions import Slot, load_offer
 from agentbench.errors import InputError, UsageError
 from agentbench.scoring.evidence import Severity
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from agentbench.audit.audit import FurtherFindings
-    from agentbench.audit.run_facts import RunFolder
-
 
 _STYLES = {"info": "cyan", "warning": "yellow", "critical": "bold red"}
 _MAX_CHARACTERS = 400
@@ -76,12 +70,31 @@ def audit(
 
     Example: agentbench audit tasks/ --fail-on warning
     """
+    from agentbench.audit.audit import audit_run, audit_task
+    from agentbench.audit.run_facts import is_run, open_run
+    from agentbench.audit.task_facts import read_task_facts
+    from agentbench.tasks.mirror import Mirrors
+
     compare = None
     if wrong_fixes:
         comparison = load_offer(Slot.AUDIT, "wrong-fixes", "--wrong-fixes")
         name = None if sandbox is None else sandbox.value
         compare = partial(comparison, glob=filter_glob, sandbox=name, seconds=seconds)
-    audited = _audit_all([_folder_for(path, runs_dir) for path in paths], filter_glob, compare)
+    folders = [_folder_for(path, runs_dir) for path in paths]
+    cache_dir = host.usable_cache_dir()
+    mirrors = Mirrors(cache_dir / "mirrors")
+    tasks = [folder for folder in folders if not is_run(folder)]
+    if compare is not None and len(tasks) == len(folders):
+        raise UsageError("--wrong-fixes compares the fixes of attempts: expected a run, found none")
+    audited: list[AuditResult] = []
+    if tasks:
+        selected = options.TaskSelection(tasks=tasks, filter_glob=filter_glob).load(cache_dir)
+        audited += [audit_task(read_task_facts(task, mirrors)) for task in selected]
+    for folder in folders:
+        if folder not in tasks:
+            run = open_run(folder)
+            further = compare(run) if compare is not None else None
+            audited += audit_run(run, mirrors, glob=filter_glob, further=further)
     counts = Counter(finding.severity for one in audited for finding in one.findings)
     failed = any(weight(level) >= weight(fail_on) for level in counts)
     if as_json:
@@ -93,37 +106,13 @@ def audit(
         typer.echo(json.dumps(document, indent=1))
     else:
         _print(audited)
-    typer.echo(_summary(audited, counts), err=True)
+    subjects = Counter(one.subject.value for one in audited)
+    looked = ", ".join(counted(n, name) for name, n in subjects.items())
+    clean = sum(not one.findings for one in audited)
+    found = ", ".join(f"{counts[level]} {level.value}" for level in reversed(Severity))
+    typer.echo(f"{looked} audited, {clean} without a finding; {found}", err=True)
     if failed:
         raise typer.Exit(ExitCode.CHECK_FAILED)
-
-
-def _audit_all(
-    folders: "Sequence[Path]",
-    glob: str | None,
-    compare: "Callable[[RunFolder], FurtherFindings | None] | None",
-) -> list[AuditResult]:
-    """Audit tasks and then runs; `compare` creates the comparison of a run's attempts."""
-    from agentbench.audit.audit import audit_run, audit_task
-    from agentbench.audit.run_facts import is_run, open_run
-    from agentbench.audit.task_facts import read_task_facts
-    from agentbench.tasks.mirror import Mirrors
-
-    cache_dir = host.usable_cache_dir()
-    mirrors = Mirrors(cache_dir / "mirrors")
-    tasks = [folder for folder in folders if not is_run(folder)]
-    if compare is not None and len(tasks) == len(folders):
-        raise UsageError("--wrong-fixes compares the fixes of attempts: expected a run, found none")
-    audited: list[AuditResult] = []
-    if tasks:
-        selected = options.TaskSelection(tasks=tasks, filter_glob=glob).load(cache_dir)
-        audited += [audit_task(read_task_facts(task, mirrors)) for task in selected]
-    for folder in folders:
-        if folder not in tasks:
-            run = open_run(folder)
-            further = compare(run) if compare is not None else None
-            audited += audit_run(run, mirrors, glob=glob, further=further)
-    return audited
 
 
 def _folder_for(path: str, runs_dir: Path) -> Path:
@@ -148,15 +137,7 @@ def _folder_for(path: str, runs_dir: Path) -> Path:
     )
 
 
-def _summary(audited: "Sequence[AuditResult]", counts: Counter[Severity]) -> str:
-    subjects = Counter(one.subject.value for one in audited)
-    looked = ", ".join(counted(n, name) for name, n in subjects.items())
-    clean = sum(not one.findings for one in audited)
-    found = ", ".join(f"{counts[level]} {level.value}" for level in reversed(Severity))
-    return f"{looked} audited, {clean} without a finding; {found}"
-
-
-def _print(audited: "Sequence[AuditResult]") -> None:
+def _print(audited: Sequence[AuditResult]) -> None:
     from rich.console import Console
     from rich.text import Text
 

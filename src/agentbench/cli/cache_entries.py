@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 
 from agentbench.agents.client_bundles import bundles_folder
@@ -29,7 +28,7 @@ from agentbench.sandbox.trees import remove_tree
 Inode = tuple[int, int]
 """The device and the number of a file."""
 
-_BLOCK = 512
+_BLOCK = 512  # bytes of `st_blocks`, whatever the file system's own blocks are
 _LATER = 0.001  # seconds
 _LOCAL_KINDS = frozenset({"folder", "cgroup"})
 
@@ -37,17 +36,18 @@ _LOCAL_KINDS = frozenset({"folder", "cgroup"})
 def allocated_bytes_below(paths: Iterable[Path]) -> dict[Inode, int]:
     """The bytes that are allocated to each file and folder at some paths and below them."""
     found: dict[Inode, int] = {}
-    for path in chain.from_iterable(map(_everything_below, paths)):
-        with suppress(OSError):  # gone meanwhile, or not ours to see
-            facts = os.lstat(path)
-            found[facts.st_dev, facts.st_ino] = facts.st_blocks * _BLOCK
+    for top in paths:
+        below = (
+            f"{folder}/{name}"
+            for folder, folders, files in os.walk(top)
+            for name in (*folders, *files)
+        )
+        for path in (str(top), *below):
+            # A file may be gone meanwhile, or not ours to see.
+            with suppress(OSError):
+                facts = os.lstat(path)
+                found[facts.st_dev, facts.st_ino] = facts.st_blocks * _BLOCK
     return found
-
-
-def _everything_below(path: Path) -> Iterator[str]:
-    yield str(path)
-    for folder, folders, files in os.walk(path):
-        yield from (f"{folder}/{name}" for name in (*folders, *files))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,18 +128,15 @@ class CacheContents:
 
     @classmethod
     def connect(cls, folder: Path) -> "CacheContents":
-        """The cache, with an engine if one answers."""
         return cls(folder=folder, engine=_engine())
 
     def entries(self) -> list[CacheEntry]:
-        """All entries, with the current state of their locks."""
         return [
             *self._preparations(),
             *self._entries_in_engine(),
-            *self._bases(),
-            *self._shared(),
-            *self._baselines(),
-            *self._verdicts(),
+            *self._bases_and_shared(),
+            *self._single_files("baseline", "prepared"),
+            *self._single_files("verdict", VERDICTS),
         ]
 
     def prepared_folders(self) -> list[Path]:
@@ -154,7 +151,11 @@ class CacheContents:
                 return self.forget_preparation(entry.name)
             case "base environment":
                 back_end, _, key = entry.name.partition("/")
-                return _discard_base(self._store(back_end, "image"), key)
+                store = self._store(back_end, "image")
+                if store.is_in_use(key):
+                    return False
+                store.discard(store.id_of(key))
+                return True
             case "task image":
                 return self.engine is not None and cleanup.remove_task_image(
                     self.engine, entry.name
@@ -163,26 +164,30 @@ class CacheContents:
                 entry.folders[0].unlink(missing_ok=True)
                 return True
             case _:
-                return _remove(entry.folders[0])
+                (path,) = entry.folders
+                with removal_lock(path) as allowed:
+                    if allowed:
+                        remove_tree(path)
+                        users_file(path).unlink(missing_ok=True)
+                return allowed
 
     def forget_preparation(self, name: str) -> bool:
         """Remove a preparation (`process/KEY`) unless it is being created or in use."""
         back_end, _, key = name.partition("/")
-        provider = self._provider(back_end)
+        if back_end not in self._providers:
+            self._providers[back_end] = None
+            with suppress(UnavailableError, SandboxError):
+                selected = select_back_end(back_end, cache_dir=self.folder)
+                self._providers[back_end] = selected.provider
+        provider = self._providers[back_end]
+        # Without its engine, the snapshot is out of reach and would be left without an entry.
         if provider is None:
-            return False  # its snapshot is out of reach
+            return False
         cache = PreparationCache(self.folder / "prepared", provider)
         with removal_lock(cache.folder / key) as allowed:
             if allowed:
                 cache.forget(key)
         return allowed
-
-    def _provider(self, name: str) -> SandboxProvider | None:
-        if name not in self._providers:
-            self._providers[name] = None
-            with suppress(UnavailableError, SandboxError):
-                self._providers[name] = select_back_end(name, cache_dir=self.folder).provider
-        return self._providers[name]
 
     def _store(self, back_end: str, noun: str) -> SnapshotStore:
         folder = self.folder / back_end / f"{noun}s"
@@ -213,7 +218,8 @@ class CacheContents:
             name: (_mtime(folders / each.key) if each.is_snapshot else 0) or each.created_at
             for name, each in stored.items()
         }
-        # Using an image also uses those below it, so an image is removed after those above it.
+        # Using an image also uses those below it, so an image is removed after those above it. An
+        # import of hundreds of instances leaves hundreds of images that share most layers.
         for name in sorted(stored, key=lambda each: -_depth(each, stored)):
             parent = stored[name].parent
             if parent in used_at:
@@ -242,7 +248,7 @@ class CacheContents:
     def _prepared(self, back_end: str) -> set[str]:
         return {each.name for each in self.prepared_folders() if each.parent.name == back_end}
 
-    def _bases(self) -> Iterator[CacheEntry]:
+    def _bases_and_shared(self) -> Iterator[CacheEntry]:
         for back_end in _LOCAL:
             store = self._store(back_end, "image")
             for key in store.known_keys():
@@ -253,8 +259,6 @@ class CacheContents:
                     in_use=store.is_in_use(key),
                     folders=tuple(filter(None, (store.folder_of(key),))),
                 )
-
-    def _shared(self) -> Iterator[CacheEntry]:
         for path in sorted((self.folder / "mirrors").glob("*.git/")):
             used_at = _mtime(path / "agentbench.json") or _mtime(path)
             yield _shared_entry("mirror", path, used_at)
@@ -263,12 +267,6 @@ class CacheContents:
         for kind, row in offers(Slot.STORED_LIBRARIES).items():
             for path in row.load()(self.folder):
                 yield _shared_entry(kind, path, _mtime(path))
-
-    def _baselines(self) -> Iterator[CacheEntry]:
-        yield from self._single_files("baseline", "prepared")
-
-    def _verdicts(self) -> Iterator[CacheEntry]:
-        yield from self._single_files("verdict", VERDICTS)
 
     def _single_files(self, kind: str, folder: str) -> Iterator[CacheEntry]:
         for path in sorted((self.folder / folder).glob("*/*.json")):
@@ -290,26 +288,11 @@ def _shared_entry(kind: str, path: Path, used_at: float) -> CacheEntry:
 
 
 def _is_used(entry: Path) -> bool:
-    """Whether it is in use or being created; the check creates nothing for unused entries."""
+    # Taking the lock would create its folder.
     if not entry.parent.is_dir():
         return False
     with removal_lock(entry) as allowed:
         return not allowed
-
-
-def _remove(path: Path) -> bool:
-    with removal_lock(path) as allowed:
-        if allowed:
-            remove_tree(path)
-            users_file(path).unlink(missing_ok=True)
-    return allowed
-
-
-def _discard_base(store: SnapshotStore, key: str) -> bool:
-    if store.is_in_use(key):
-        return False
-    store.discard(store.id_of(key))
-    return True
 
 
 def _mtime(path: Path) -> float:

@@ -3,20 +3,17 @@
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from agentbench.cli import options
 from agentbench.cli.quantities import format_size, parse_duration, parse_size
+from agentbench.cli.run_execution import say_nothing
 from agentbench.core.display_text import counted
 from agentbench.core.host import default_cache_dir
 
 Row = dict[str, str | int]
-
-if TYPE_CHECKING:
-    from agentbench.cli.cache_entries import EvictionDecision
 
 
 def clean(
@@ -45,17 +42,14 @@ def clean(
 
     Example: agentbench clean --keep 20GB --dry-run
     """
+    # The JSON document has all lines.
+    say = say_nothing if as_json else typer.echo
     if keep is None and older_than is None:
-        rows = _clean_all(dry_run=dry_run, say=_say_nothing if as_json else typer.echo)
+        rows = _clean_all(dry_run=dry_run, say=say)
     else:
-        say = _say_nothing if as_json else typer.echo
         rows = _evict(keep, older_than, dry_run=dry_run, say=say)
     if as_json:
         typer.echo(json.dumps({"dry_run": dry_run, "entries": rows}, indent=1))
-
-
-def _say_nothing(_line: str) -> None:
-    """Print nothing, since the JSON document has all lines."""
 
 
 def _row(kind: str, name: str, size: int, action: str) -> Row:
@@ -95,17 +89,12 @@ def _evict(
             action = "in use"
         entry = decision.entry
         rows.append(_row(entry.kind, entry.name, decision.size_bytes, action))
-        say(_eviction_line(decision, action))
+        used = datetime.fromtimestamp(entry.used_at, UTC)
+        size = format_size(decision.size_bytes)
+        say(f"{action:<9} {size:>9}  {used:%Y-%m-%d %H:%M}  {entry.kind} {entry.name}")
     word = "would be freed" if dry_run else "freed"
     typer.echo(f"{format_size(freed)} {word}, {format_size(remaining)} kept", err=True)
     return rows
-
-
-def _eviction_line(decision: "EvictionDecision", what: str) -> str:
-    entry = decision.entry
-    used = datetime.fromtimestamp(entry.used_at, UTC)
-    size = format_size(decision.size_bytes)
-    return f"{what:<9} {size:>9}  {used:%Y-%m-%d %H:%M}  {entry.kind} {entry.name}"
 
 
 def _clean_all(*, dry_run: bool, say: Callable[[str], None]) -> list[Row]:
@@ -120,7 +109,10 @@ def _clean_all(*, dry_run: bool, say: Callable[[str], None]) -> list[Row]:
     bundles = cached_bundles(bundles_folder(cache_dir))
     unused = [each for each in bundles if not each.in_use]
     sizes: dict[tuple[str, str], int] = {(e.kind, str(e.id)): e.size_bytes for e in dead}
-    sizes |= {("cached", f"{each.parent.name} {each.name}"): _size_of(each) for each in prepared}
+    for folder in prepared:
+        files = (path for path in folder.rglob("*") if path.is_file())
+        name = f"{folder.parent.name} {folder.name}"
+        sizes["cached", name] = sum(path.stat().st_size for path in files)
     sizes |= {("toolbox", each.folder.name): each.size_bytes for each in unused}
     for (kind, name), size in sizes.items():
         say(f"{kind} {name} ({size / 2**20:.1f} MiB)")
@@ -137,7 +129,3 @@ def _clean_all(*, dry_run: bool, say: Callable[[str], None]) -> list[Row]:
     typer.echo(f"{counted(len(sizes), 'item')}, {total:.1f} MiB {word}{message}", err=True)
     action = "would go" if dry_run else "removed"
     return [_row(kind, name, size, action) for (kind, name), size in sizes.items()]
-
-
-def _size_of(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

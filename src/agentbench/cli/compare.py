@@ -3,7 +3,7 @@
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,11 +14,6 @@ from agentbench.cli.run_execution import print_warnings
 from agentbench.core import extras
 from agentbench.core.display_text import list_with_more, printable
 from agentbench.errors import UsageError
-
-if TYPE_CHECKING:
-    from agentbench.report.comparison import Comparison
-    from agentbench.report.reported_run import ReportedRun
-    from agentbench.report.text_reports import RunNames
 
 _MAX_NAMED = 10  # tasks that a warning names
 _First = Annotated[
@@ -85,40 +80,29 @@ def compare(
     Example: agentbench compare main last --fail-on-regression
     """
     from agentbench.report.comparison import compare as compared
+    from agentbench.report.comparison import doubts, regression
+    from agentbench.report.json_documents import ComparisonDocument
     from agentbench.report.leaderboard import label_runs
-    from agentbench.report.text_reports import RunNames, comparison_markdown
+    from agentbench.report.reported_run import ReportedRun
+    from agentbench.report.text_reports import RunNames, comparison_markdown, print_comparison
+    from agentbench.report.text_table import console_of
+    from agentbench.runs.store.store import find_run
 
     if strict and not fail_on_regression:
         raise UsageError("--strict goes with --fail-on-regression")
     if as_json and format_name is ComparisonFormat.MARKDOWN:
         raise UsageError("--json and --format markdown contradict each other")
-    if not 0 < alpha < 1:  # false for NaN, too
+    # `alpha <= 0 or alpha >= 1` would accept NaN: a gate that can never fall is none.
+    if not 0 < alpha < 1:
         raise UsageError(f"--alpha must be between 0 and 1, found {alpha}")
     extras.require("agentbench compare", extras.STATISTICS)
-    one, other = _read(first, second, runs_dir)
-    comparison = compared(one.attempts, other.attempts, alpha=alpha)
-    _warn_of_changes(comparison)
-    names = RunNames(*label_runs([one.entrant, other.entrant]))
-    _print(comparison, names, ComparisonFormat.JSON if as_json else format_name)
-    if github_summary:
-        append_github_summary(comparison_markdown(comparison, names))
-    if fail_on_regression:
-        _check(comparison, strict=strict)
-
-
-def _read(first: str, second: str, runs_dir: Path) -> "tuple[ReportedRun, ReportedRun]":
-    from agentbench.report.reported_run import ReportedRun
-    from agentbench.runs.store.store import find_run
-
     folders = [find_run(name, runs_dir) for name in (first, second)]
     if folders[0].resolve() == folders[1].resolve():
-        typer.echo(f"warning: {folders[0]}: compared with itself", err=True)
+        print_warnings([f"{folders[0]}: compared with itself"])
     one, other = (ReportedRun.read(folder) for folder in folders)
     print_warnings(dict.fromkeys((*one.warnings(), *other.warnings())))
-    return one, other
-
-
-def _warn_of_changes(comparison: "Comparison") -> None:
+    comparison = compared(one.attempts, other.attempts, alpha=alpha)
+    # A run with another Python, or with changed tasks, may differ although the agent does not.
     interpreters = [f"{e.task_id} ({e.first} → {e.second})" for e in comparison.interpreters]
     changes = {
         "not the same task in both runs, by its digest": comparison.changed,
@@ -129,28 +113,19 @@ def _warn_of_changes(comparison: "Comparison") -> None:
         for what, tasks in changes.items()
         if tasks
     )
-
-
-def _print(comparison: "Comparison", names: "RunNames", format_name: ComparisonFormat) -> None:
-    from agentbench.report.json_documents import ComparisonDocument
-    from agentbench.report.text_reports import comparison_markdown, print_comparison
-
-    match format_name:
+    names = RunNames(*label_runs([one.entrant, other.entrant]))
+    match ComparisonFormat.JSON if as_json else format_name:
         case ComparisonFormat.JSON:
             typer.echo(ComparisonDocument.of(comparison, names).model_dump_json(indent=1))
         case ComparisonFormat.MARKDOWN:
             sys.stdout.writelines(comparison_markdown(comparison, names))
         case ComparisonFormat.TABLE:
-            from agentbench.report.text_table import console_of
-
             print_comparison(comparison, names, console_of(sys.stdout))
-
-
-def _check(comparison: "Comparison", *, strict: bool) -> None:
-    from agentbench.report.comparison import doubts, regression
-
-    found = regression(comparison, strict=strict)
-    if found is not None:
-        typer.echo(found, err=True)
-        raise typer.Exit(ExitCode.CHECK_FAILED)
-    print_warnings(doubts(comparison, strict=strict))
+    if github_summary:
+        append_github_summary(comparison_markdown(comparison, names))
+    if fail_on_regression:
+        found = regression(comparison, strict=strict)
+        if found is not None:
+            typer.echo(found, err=True)
+            raise typer.Exit(ExitCode.CHECK_FAILED)
+        print_warnings(doubts(comparison, strict=strict))

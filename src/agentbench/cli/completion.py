@@ -6,7 +6,6 @@ cannot be read are left out.
 
 import json
 import tomllib
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib.metadata import entry_points
 from importlib.resources import files
@@ -21,7 +20,8 @@ _RUN_FILE = "run.json"
 _TASK_FILE = "task.toml"
 _LAST = "last"
 _RUNS_BELOW = ("", "validation")  # the runs folder, and the runs in it that validate tasks
-_RECENT = 20  # runs that are compared to find the last one
+# The last run is found among so many: reading each of thousands would keep the shell waiting.
+_RECENT = 20
 
 
 def preset_names() -> list[str]:
@@ -50,7 +50,10 @@ def stage_names() -> list[str]:
 def run_names(ctx: typer.Context) -> list[str]:
     """`last` and the ids of the runs, newest first; paths are left to the shell."""
     runs_dir = _runs_dir(ctx)
-    found = sorted(_runs(runs_dir), key=_time_of_change, reverse=True)
+    folders = [
+        path.parent for below in _RUNS_BELOW for path in (runs_dir / below).glob(f"*/{_RUN_FILE}")
+    ]
+    found = sorted(folders, key=_time_of_change, reverse=True)
     return [_LAST, *(folder.name for folder in found)] if found else []
 
 
@@ -69,16 +72,16 @@ def task_ids(ctx: typer.Context) -> list[str]:
     named = ctx.params.get("tasks") or ctx.params.get("paths") or ctx.args
     words = named if isinstance(named, list | tuple) else [named]
     paths = [Path(str(word)) for word in words if not str(word).startswith("-")]
-    return sorted({task_id for path in paths or [Path("tasks")] for task_id in _ids_below(path)})
+    ids = set[str]()
+    for path in paths or [Path("tasks")]:
+        is_task = (path / _TASK_FILE).is_file()
+        folders = [path] if is_task else [file.parent for file in path.glob(f"*/{_TASK_FILE}")]
+        ids.update(map(_task_id, folders))
+    return sorted(ids)
 
 
 def _runs_dir(ctx: typer.Context) -> Path:
     return Path(ctx.params.get("runs_dir") or "runs")
-
-
-def _runs(runs_dir: Path) -> Iterator[Path]:
-    for below in _RUNS_BELOW:
-        yield from (path.parent for path in (runs_dir / below).glob(f"*/{_RUN_FILE}"))
 
 
 def _run_folder(name: str, runs_dir: Path) -> Path | None:
@@ -90,8 +93,8 @@ def _run_folder(name: str, runs_dir: Path) -> Path | None:
         return max(
             recent, key=lambda folder: str(_read_run(folder).get("started_at")), default=None
         )
-    places = (Path(name), *(runs_dir / below / name for below in _RUNS_BELOW))
-    return next((place for place in places if (place / _RUN_FILE).is_file()), None)
+    folders = (Path(name), *(runs_dir / below / name for below in _RUNS_BELOW))
+    return next((folder for folder in folders if (folder / _RUN_FILE).is_file()), None)
 
 
 def _time_of_change(folder: Path) -> int:
@@ -105,14 +108,6 @@ def _read_run(folder: Path) -> dict[str, object]:
         found = json.loads((folder / _RUN_FILE).read_bytes())
         return found if isinstance(found, dict) else {}
     return {}
-
-
-def _ids_below(path: Path) -> Iterable[str]:
-    if (path / _TASK_FILE).is_file():
-        yield _task_id(path)
-        return
-    for file in path.glob(f"*/{_TASK_FILE}"):
-        yield _task_id(file.parent)
 
 
 def _task_id(folder: Path) -> str:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -19,10 +19,8 @@ from agentbench.core.host import default_cache_dir
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.python_stacks import DEFAULT_PYTHON, STACKS, base_image_name, stack_for
 
-if TYPE_CHECKING:
-    from agentbench.sandbox.registry import BackEndProbe
-
-_ENOUGH_DISK = 5 * 2**30  # bytes: a base image, some snapshots and workspaces
+# A base image, some snapshots and workspaces.
+_ENOUGH_DISK = 5 * 2**30
 _KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY")
 _STYLES = {"ok": "green", "--": "yellow"}
 images = options.command_group("List and build the base images of Docker sandboxes.")
@@ -56,55 +54,47 @@ class Check:
 
 def diagnose(cache_dir: Path) -> list[Check]:
     """Run all checks, in the order in which a run needs their subjects."""
-    from agentbench.sandbox.registry import probe_back_ends
-
-    return [
-        Check(what="python", ok=True, detail=f"{sys.version.split()[0]} at {sys.prefix}"),
-        _check_git(),
-        *(_check_sandbox(probe) for probe in probe_back_ends(cache_dir=cache_dir)),
-        _check_engine(),
-        _check_base_image(),
-        _check_disk(cache_dir),
-        _check_orphans(cache_dir),
-        _check_api_keys(),
-    ]
-
-
-def _check_git() -> Check:
-    from agentbench.tasks.host_git import git
-
-    if shutil.which("git") is None:
-        return Check(what="git", ok=False, detail="not on PATH; install git")
-    version = git("--version", cwd=Path.cwd())
-    return Check(what="git", ok=version.ok, detail=version.stdout.decode().strip())
-
-
-def _check_sandbox(probe: "BackEndProbe") -> Check:
-    lacks = f"\ndoes not promise: {', '.join(probe.missing)}" if probe.missing else ""
-    return Check(what=f"sandbox {probe.name}", ok=probe.available, detail=f"{probe.detail}{lacks}")
-
-
-def _check_engine() -> Check:
+    from agentbench.cli.cache_entries import find_all_orphans
     from agentbench.sandbox.docker.diagnosis import diagnose_engine
-
-    engine = diagnose_engine(os.environ)
-    lines = [engine.found, *engine.faults, *engine.remarks]
-    return Check(what="container engine", ok=not engine.faults, detail="\n".join(lines))
-
-
-def _check_base_image() -> Check:
     from agentbench.sandbox.docker.engine import Engine
     from agentbench.sandbox.docker.images import list_images
+    from agentbench.sandbox.registry import probe_back_ends
+    from agentbench.tasks.host_git import git
 
+    checks = [Check(what="python", ok=True, detail=f"{sys.version.split()[0]} at {sys.prefix}")]
+    if shutil.which("git") is None:
+        checks.append(Check(what="git", ok=False, detail="not on PATH; install git"))
+    else:
+        version = git("--version", cwd=Path.cwd())
+        detail = version.stdout.decode().strip()
+        checks.append(Check(what="git", ok=version.ok, detail=detail))
+    for probe in probe_back_ends(cache_dir=cache_dir):
+        lacks = f"\ndoes not promise: {', '.join(probe.missing)}" if probe.missing else ""
+        detail = f"{probe.detail}{lacks}"
+        checks.append(Check(what=f"sandbox {probe.name}", ok=probe.available, detail=detail))
+    engine = diagnose_engine(os.environ)
+    detail = "\n".join((engine.found, *engine.faults, *engine.remarks))
+    checks.append(Check(what="container engine", ok=not engine.faults, detail=detail))
     try:
         found = list_images(Engine.connect())
     except (UnavailableError, SandboxError):
-        return Check(what="base image", ok=False, detail="needs a container engine")
-    return check_base_image([image.name for image in found])
+        checks.append(Check(what="base image", ok=False, detail="needs a container engine"))
+    else:
+        checks.append(check_base_image([image.name for image in found]))
+    checks.append(_check_disk(cache_dir))
+    dead = Counter(each.kind for each in find_all_orphans(cache_dir) if not each.owner_alive)
+    kinds = ", ".join(f"{count} {kind}(s)" for kind, count in sorted(dead.items()))
+    detail = f"{kinds}; remove them: agentbench clean" if dead else "none"
+    checks.append(Check(what="leftovers", ok=not dead, detail=detail))
+    # A missing key is no failure: the oracle and the no-op agent need none.
+    present = [name for name in _KEYS if os.environ.get(name)]
+    detail = f"present: {', '.join(present)}" if present else "none; oracle and noop need none"
+    return [*checks, Check(what="API keys", ok=True, detail=detail)]
 
 
 def check_base_image(names: Sequence[str]) -> Check:
     """Whether the default base image exists, which most tasks without an image of their own use."""
+    # With only base images of other Pythons, no problem was reported.
     is_present = base_image_name(DEFAULT_PYTHON) in names
     images_text = ", ".join(names) or "none"
     if not is_present and names:
@@ -125,21 +115,6 @@ def _check_disk(cache_dir: Path) -> Check:
     return Check(what="disk", ok=writable and free >= _ENOUGH_DISK, detail=detail)
 
 
-def _check_orphans(cache_dir: Path) -> Check:
-    from agentbench.cli.cache_entries import find_all_orphans
-
-    dead = Counter(each.kind for each in find_all_orphans(cache_dir) if not each.owner_alive)
-    kinds = ", ".join(f"{count} {kind}(s)" for kind, count in sorted(dead.items()))
-    detail = f"{kinds}; remove them: agentbench clean" if dead else "none"
-    return Check(what="leftovers", ok=not dead, detail=detail)
-
-
-def _check_api_keys() -> Check:
-    present = [name for name in _KEYS if os.environ.get(name)]
-    detail = f"present: {', '.join(present)}" if present else "none; oracle and noop need none"
-    return Check(what="API keys", ok=True, detail=detail)
-
-
 @images.command("build")
 def build_images(
     python: Annotated[
@@ -153,7 +128,8 @@ def build_images(
     from agentbench.sandbox.docker.engine import Engine
     from agentbench.sandbox.docker.images import build_base_image
 
-    stack_for(python)  # a version that is never built is refused without an engine, too
+    # A version that is never built is refused without an engine, too.
+    stack_for(python)
     image = build_base_image(Engine.connect(), python, progress=say_line)
     typer.echo(f"{image.name} (Python {image.python}, {image.size_bytes / 2**20:.0f} MiB)")
 

@@ -28,7 +28,8 @@ _PROVIDERS = {
     ApiFormat.GEMINI_GENERATE: "gemini",
 }
 _STARTED_WITHIN = timedelta(seconds=60)
-_REFUSAL_TIMEOUT_SCALE = 0.1  # some clients retry for minutes if their key is refused
+# Some clients retry for minutes if their key is refused.
+_REFUSAL_TIMEOUT_SCALE = 0.1
 
 
 def dry_run(
@@ -57,7 +58,7 @@ class _DryRunAgent(PresetAgent):
     def solve(
         self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
-        """Solve as usual, and note the workspace."""
+        # The scripted model names files by their absolute paths, which only the sandbox knows.
         self.prompter.workspace = str(sandbox.workspace)
         return super().solve(problem, sandbox, budget, model)
 
@@ -85,7 +86,6 @@ class _DryRun:
         )
 
     def installs(self) -> Check:
-        """Whether the client's programs can be installed."""
         try:
             image = self._provider.resolve_image(None)
             (mount,) = self._agent.mounts(self._provider, image)
@@ -94,7 +94,6 @@ class _DryRun:
         return Check(what="installs", ok=True, detail=mount.source.parent.name)
 
     def starts(self) -> Check:
-        """Whether the client starts."""
         image = self._provider.resolve_image(None)
         mounts = self._agent.mounts(self._provider, image)
         with self._provider.open(image, limits=Limits(), network=False, mounts=mounts) as sandbox:
@@ -106,7 +105,6 @@ class _DryRun:
         return Check(what="starts", ok=ok, detail=output)
 
     def works(self) -> Iterator[Check]:
-        """Whether the client solves the test task."""
         prompter = ScriptedModel(self._preset.rehearsal)
         record = self._attempt(prompter)
         wire = self._preset.wires[0].wire
@@ -116,10 +114,14 @@ class _DryRun:
         ending = record.agent_run.ending if record.agent_run else None
         ended = ending is AgentEnding.SUBMITTED
         yield Check(what="ends by itself", ok=ended, detail="" if ended else record.detail)
-        yield _check_tokens(record, prompter)
+        usage = record.usage
+        found = (usage.input_tokens, usage.output_tokens) if usage is not None else (0, 0)
+        sent = (prompter.input_tokens, prompter.output_tokens)
+        detail = f"{found[0]} in, {found[1]} out; the model reported {sent[0]} and {sent[1]}"
+        ok = found == sent and sent[0] > 0
+        yield Check(what="tokens are counted", ok=ok, detail=detail)
 
     def is_refused(self) -> Check:
-        """Whether the client reports a wrong key."""
         prompter = ScriptedModel(self._preset.rehearsal, refuses=True)
         record = self._attempt(prompter, scale=_REFUSAL_TIMEOUT_SCALE)
         ok = record.failure_reason is FailureReason.LLM_ERROR
@@ -130,11 +132,3 @@ class _DryRun:
         with serve_scripted_model(prompter) as url:
             options = self._options.replace(base_url=url, timeout_scale=scale)
             return run_attempt(self._task, self._agent, sandbox=self._provider, options=options)
-
-
-def _check_tokens(record: AttemptRecord, prompter: ScriptedModel) -> Check:
-    usage = record.usage
-    found = (usage.input_tokens, usage.output_tokens) if usage is not None else (0, 0)
-    sent = (prompter.input_tokens, prompter.output_tokens)
-    detail = f"{found[0]} in, {found[1]} out; the model reported {sent[0]} and {sent[1]}"
-    return Check(what="tokens are counted", ok=found == sent and sent[0] > 0, detail=detail)

@@ -1,7 +1,7 @@
 """The progress of a run at a terminal: ended attempts, running attempts, and a bar."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from queue import SimpleQueue
 from threading import Event, RLock, Thread
 from typing import TYPE_CHECKING, Any, Self
@@ -15,7 +15,6 @@ from rich.text import Text
 
 from agentbench.attempt.resources import AttemptStatus, LiveStatus
 from agentbench.core.display_text import printable
-from agentbench.models.interface import ModelTraffic
 from agentbench.report.summary import TAMPERED
 
 if TYPE_CHECKING:
@@ -25,7 +24,8 @@ if TYPE_CHECKING:
 
 _RESERVED_LINES = 4  # of a terminal, for the bar and the line above it
 _NARROW = 12  # columns that a task's id always has
-_LEAST_WIDTH = 72  # of a terminal: in a narrower one an attempt takes two lines
+# In a narrower terminal an attempt takes two lines.
+_LEAST_WIDTH = 72
 _REFRESHES_PER_SECOND = 4
 _LONGEST_BAR = 40  # columns of the terminal
 _LEAST_BAR = 10
@@ -49,42 +49,47 @@ class RunningAttemptsTable:
         max_rows = max(1, lines // 2 if is_narrow else lines)
         visible = running if len(running) <= max_rows else running[: max(1, max_rows - 1)]
         now = self._live_status.clock()
-        yield Group(*_two_line_rows(visible, now)) if is_narrow else _table(visible, now)
+        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+        table.add_column(min_width=_NARROW)  # the column that is shortened in a narrow terminal
+        for _ in ("attempt", "stage"):
+            table.add_column(no_wrap=True)
+        for _ in ("time", "cost"):
+            table.add_column(no_wrap=True, justify="right")
+        table.add_column(no_wrap=True)  # the model's trouble
+        for entry in visible:
+            cells = _cells(entry, now)
+            if is_narrow:
+                task, *others = filter(None, cells)
+                yield Text(task, no_wrap=True, overflow="ellipsis")
+                yield Text(f"  {' '.join(others)}".replace("attempt ", "#"))
+            else:
+                table.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in cells))
+        if not is_narrow:
+            yield table
         if len(visible) < len(running):
             yield Text(f"… and {len(running) - len(visible)} more running", style="dim")
-
-
-def _table(entries: Sequence[AttemptStatus], now: float) -> Table:
-    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(min_width=_NARROW)  # the column that is shortened in a narrow terminal
-    for _ in ("attempt", "stage"):
-        table.add_column(no_wrap=True)
-    for _ in ("time", "cost"):
-        table.add_column(no_wrap=True, justify="right")
-    table.add_column(no_wrap=True)  # the model's trouble
-    for entry in entries:
-        texts = (Text(cell, no_wrap=True, overflow="ellipsis") for cell in _cells(entry, now))
-        table.add_row(*texts)
-    return table
-
-
-def _two_line_rows(entries: Sequence[AttemptStatus], now: float) -> Iterator[Text]:
-    """Two lines for each attempt: its task, and the rest."""
-    for entry in entries:
-        task, *others = filter(None, _cells(entry, now))
-        yield Text(task, no_wrap=True, overflow="ellipsis")
-        yield Text(f"  {' '.join(others)}".replace("attempt ", "#"))
 
 
 def _cells(entry: AttemptStatus, now: float) -> tuple[str, ...]:
     retry = f", retry {entry.retry_of}" if entry.retry_of else ""
     stage = entry.stage.value if entry.stage is not None else f"on {entry.where}"
+    cost = trouble = ""
+    if entry.traffic is not None:
+        traffic = entry.traffic()
+        spent, failure = traffic.usage.cost_usd, traffic.last_failure
+        cost = "cost unknown" if spent is None else f"${spent:.2f}"
+        # Nothing was on the screen while a model failed, and its client retried for minutes.
+        if failure is not None:
+            status = f"HTTP {failure.status}" if failure.status is not None else failure.kind.value
+            message = printable(failure.message, limit=_MAX_FAILURE)
+            trouble = f"model: {status} x{traffic.errors.get(failure.kind, 0)}: {message}"
     return (
         printable(entry.task_id),
         f"attempt {entry.attempt}{retry}",
         "waiting" if entry.stage is None and entry.where is None else stage,
         _clock(now - entry.began),
-        *_model_cells(entry.traffic() if entry.traffic is not None else None),
+        cost,
+        trouble,
     )
 
 
@@ -94,25 +99,11 @@ def _clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def _model_cells(traffic: ModelTraffic | None) -> tuple[str, str]:
-    """The cost, and the failure of the last request with the number of failed ones."""
-    if traffic is None:
-        return "", ""
-    spent, failure = traffic.usage.cost_usd, traffic.last_failure
-    cost = "cost unknown" if spent is None else f"${spent:.2f}"
-    if failure is None:
-        return cost, ""
-    status = f"HTTP {failure.status}" if failure.status is not None else failure.kind.value
-    count = traffic.errors.get(failure.kind, 0)
-    return cost, f"model: {status} x{count}: {printable(failure.message, limit=_MAX_FAILURE)}"
-
-
 class _SerialConsole(Console):
-    """A console that draws and prints in one thread at a time.
+    """A console that draws and prints in one thread at a time."""
 
-    rich reads how many lines the live display has, and writes over them, in two steps. If another
-    thread draws in between, and their number changes, the second step erases printed lines.
-    """
+    # rich reads how many lines the live display has, and writes over them, in two steps. If another
+    # thread draws in between, and their number changes, the second step erases printed lines.
 
     def __init__(self) -> None:
         self._turn = RLock()
@@ -138,7 +129,8 @@ class RunDisplay:
         console = _SerialConsole()
         self._bar = _bar(console)
         self._live: Live | None = None
-        is_terminal = console.file.isatty()  # with FORCE_COLOR, rich takes a log for a terminal
+        # With FORCE_COLOR, rich takes a log for a terminal.
+        is_terminal = console.file.isatty()
         if is_terminal and not quiet:
             drawn = Group(RunningAttemptsTable(run.resources.live_status), self._bar)
             # rich's own thread would take its locks in another order than prints do.
@@ -181,10 +173,8 @@ class RunDisplay:
             self._console.print(self._notices.get(), soft_wrap=True)
 
     def notice(self, line: str) -> None:
-        """Print a line from a signal handler: at once, or when the display is drawn next.
-
-        A handler may have interrupted a print of its own thread, whose lines it would break.
-        """
+        """Print a line from a signal handler: at once, or when the display is drawn next."""
+        # A handler may have interrupted a print of its own thread, whose lines it would break.
         if self._live is None:
             typer.echo(line, err=True)
         else:
@@ -203,17 +193,29 @@ class RunDisplay:
         share = f"{self._resolved}/{self._count} resolved"
         self._bar.update(self._line, advance=1, resolved=share, cost=f"${self._cost:.2f}")
         if self._lines:
-            self._console.print(_attempt_line(record, self._count, self._total), soft_wrap=True)
+            number = f" attempt {record.attempt}" if record.attempt > 1 else ""
+            line = Text(f"{self._count}/{self._total} {record.task_id}{number} ")
+            seconds = f" {record.timing.total_s:.1f} s"
+            if record.tampered_paths:
+                seconds = f"{seconds}, {TAMPERED}"
+            if record.resolved:
+                line.append("resolved", "green").append(seconds)
+            else:
+                # The prefix would repeat the verdict.
+                detail = printable(record.detail.removeprefix("quarantined: "), limit=160)
+                if record.quarantined:
+                    line.append("quarantined", "magenta")
+                else:
+                    line.append(f"{record.failure_reason}", "red")
+                line.append(f"{seconds}: {detail}")
+            self._console.print(line, soft_wrap=True)
 
 
 class _TimeColumn(progress.ProgressColumn):
-    """The elapsed time, and the time left as far as the ended attempts tell.
-
-    rich's own estimate follows the last seconds, in which several attempts or none may have ended.
-    """
+    # rich's own estimate follows the last seconds, in which several attempts or none may have
+    # ended.
 
     def render(self, task: progress.Task) -> Text:
-        """The text of the column."""
         elapsed = task.elapsed or 0.0
         text = f"{_clock(elapsed)} elapsed"
         if task.completed and task.remaining:
@@ -222,7 +224,6 @@ class _TimeColumn(progress.ProgressColumn):
 
 
 def _bar(console: Console) -> progress.Progress:
-    """A line of figures with a bar if there is room for it, or two lines of figures."""
     text = progress.TextColumn
     columns = (
         progress.MofNCompleteColumn(),
@@ -238,10 +239,9 @@ def _bar(console: Console) -> progress.Progress:
 
 
 class _TwoLines(progress.Progress):
-    """Figures in a narrow terminal: the counts, and below them cost and time."""
+    # In a narrow terminal: the counts, and below them cost and time.
 
     def make_tasks_table(self, tasks: Iterable[progress.Task]) -> Table:
-        """Two lines for each task."""
         table = Table.grid()
         half = len(self.columns) // 2
         for task in tasks:
@@ -252,19 +252,3 @@ class _TwoLines(progress.Progress):
                 )
                 table.add_row(line)
         return table
-
-
-def _attempt_line(record: "AttemptRecord", count: int, total: int) -> Text:
-    number = f" attempt {record.attempt}" if record.attempt > 1 else ""
-    line = Text(f"{count}/{total} {record.task_id}{number} ")
-    seconds = f" {record.timing.total_s:.1f} s"
-    if record.tampered_paths:
-        seconds = f"{seconds}, {TAMPERED}"
-    if record.resolved:
-        return line.append("resolved", "green").append(seconds)
-    if record.quarantined:
-        line.append("quarantined", "magenta")
-    else:
-        line.append(f"{record.failure_reason}", "red")
-    detail = printable(record.detail.removeprefix("quarantined: "), limit=160)
-    return line.append(f"{seconds}: {detail}")

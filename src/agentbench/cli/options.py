@@ -39,16 +39,21 @@ class Panel:
     OUTPUT = "Results and output"
 
 
+task_option = partial(typer.Option, rich_help_panel=Panel.TASKS)
+agent_option = partial(typer.Option, rich_help_panel=Panel.AGENT)
+attempt_option = partial(typer.Option, rich_help_panel=Panel.ATTEMPTS)
+sandbox_option = partial(typer.Option, rich_help_panel=Panel.SANDBOX)
+limit_option = partial(typer.Option, rich_help_panel=Panel.LIMITS)
+validation_option = partial(typer.Option, rich_help_panel=Panel.VALIDATION)
+output_option = partial(typer.Option, rich_help_panel=Panel.OUTPUT)
+
+
 Tasks = Annotated[
     list[Path], typer.Argument(help="Task folders, folders of task folders, or suite files.")
 ]
 Executor = Annotated[
     ExecutorName,
-    typer.Option(
-        "--executor",
-        help="ray: run attempts on the nodes of a Ray cluster.",
-        rich_help_panel=Panel.ATTEMPTS,
-    ),
+    attempt_option("--executor", help="ray: run attempts on the nodes of a Ray cluster."),
 ]
 OptionalTasks = Annotated[
     list[Path] | None,
@@ -59,18 +64,15 @@ OptionalTasks = Annotated[
 ]
 RerunFailed = Annotated[
     str | None,
-    typer.Option(
+    task_option(
         "--rerun-failed",
         help="Repeat the unresolved attempts of this run (its folder, its id or 'last') in a new "
         "run, with its options unless others are given.",
         metavar="RUN",
         autocompletion=completion.run_names,
-        rich_help_panel=Panel.TASKS,
     ),
 ]
-RunsDir = Annotated[
-    Path, typer.Option("--runs-dir", help="The folder for results.", rich_help_panel=Panel.OUTPUT)
-]
+RunsDir = Annotated[Path, output_option("--runs-dir", help="The folder for results.")]
 RunNames = Annotated[
     list[str] | None,
     typer.Argument(
@@ -89,239 +91,159 @@ RunName = Annotated[
 ]
 Json = Annotated[
     bool,
-    typer.Option(
-        "--json", help="One JSON document on stdout, nothing else.", rich_help_panel=Panel.OUTPUT
-    ),
+    output_option("--json", help="One JSON document on stdout, nothing else."),
 ]
 GithubSummary = Annotated[
     bool,
-    typer.Option(
+    output_option(
         "--github-summary",
         help="Append the result as Markdown to the job's summary in GitHub Actions.",
-        rich_help_panel=Panel.OUTPUT,
     ),
 ]
 Quiet = Annotated[
     bool,
-    typer.Option(
-        "-q", "--quiet", help="Show no progress, only the last line.", rich_help_panel=Panel.OUTPUT
-    ),
+    output_option("-q", "--quiet", help="Show no progress, only the last line."),
 ]
 Verbose = Annotated[
     bool,
-    typer.Option(
-        "-v",
-        "--verbose",
-        help="With --quiet: still print a line for every attempt.",
-        rich_help_panel=Panel.OUTPUT,
-    ),
+    output_option("-v", "--verbose", help="With --quiet: still print a line for every attempt."),
 ]
 Jobs = Annotated[
     str,
-    typer.Option(
-        "-j",
-        "--jobs",
-        help="Parallel attempts; auto depends on cores and memory.",
-        rich_help_panel=Panel.ATTEMPTS,
-    ),
+    attempt_option("-j", "--jobs", help="Parallel attempts; auto depends on cores and memory."),
 ]
 NoCache = Annotated[
     bool,
-    typer.Option(
-        "--no-cache",
-        help="Ignore environment snapshots and cached baselines.",
-        rich_help_panel=Panel.SANDBOX,
-    ),
+    sandbox_option("--no-cache", help="Ignore environment snapshots and cached baselines."),
 ]
 AllowEnv = Annotated[
     list[str] | None,
-    typer.Option(
+    sandbox_option(
         "--allow-env",
         help="Pass this environment variable to tasks that request it (repeatable).",
         metavar="NAME",
-        rich_help_panel=Panel.SANDBOX,
     ),
 ]
 Runtime = Annotated[
     str | None,
-    typer.Option(
+    sandbox_option(
         "--runtime",
         help="Run all containers with this runtime of the engine, such as runsc (gVisor).",
         show_default="each task's own",
-        rich_help_panel=Panel.SANDBOX,
     ),
 ]
 Registry = Annotated[
     str | None,
-    typer.Option(
+    sandbox_option(
         "--registry",
         help="Share prepared tasks through an image registry, HOST[:PORT][/PATH].",
         envvar="AGENTBENCH_REGISTRY",
         show_envvar=True,
-        rich_help_panel=Panel.SANDBOX,
     ),
 ]
 Filter = Annotated[
     str | None,
-    typer.Option(
-        "--filter",
-        help="Only tasks whose ids match this glob.",
-        autocompletion=completion.task_ids,
-        rich_help_panel=Panel.TASKS,
+    task_option(
+        "--filter", help="Only tasks whose ids match this glob.", autocompletion=completion.task_ids
     ),
 ]
-Tag = Annotated[
-    str | None, typer.Option("--tag", help="Only tasks with this tag.", rich_help_panel=Panel.TASKS)
-]
+Tag = Annotated[str | None, task_option("--tag", help="Only tasks with this tag.")]
 Limit = Annotated[
     int | None,
-    typer.Option("--limit", help="At most this many tasks.", min=1, rich_help_panel=Panel.TASKS),
+    task_option("--limit", help="At most this many tasks.", min=1),
 ]
 Agent = Annotated[
     str | None,
-    typer.Option(
+    agent_option(
         "-a",
         "--agent",
         help="oracle, noop, command, llm, a preset (`agents list`), predictions:FILE, or "
         "package.module:attribute. Required without --agent-command.",
         autocompletion=completion.agent_names,
-        rich_help_panel=Panel.AGENT,
     ),
 ]
 AgentCommand = Annotated[
     str | None,
-    typer.Option(
+    agent_option(
         "--agent-command",
         help="The shell command of --agent command (implied). Its program is in the sandbox, or "
         "a file of this machine, as in './fix.sh'.",
-        rich_help_panel=Panel.AGENT,
     ),
 ]
 AgentFiles = Annotated[
     list[Path] | None,
-    typer.Option(
+    agent_option(
         "--agent-files",
         help="A file or folder that --agent-command uses; mounted read-only, and on PATH "
         "(repeatable).",
         metavar="PATH",
-        rich_help_panel=Panel.AGENT,
     ),
 ]
 Model = Annotated[
     str | None,
-    typer.Option(
-        "-m",
-        "--model",
-        help="provider/name, or a name on your own server (--base-url).",
-        rich_help_panel=Panel.AGENT,
-    ),
+    agent_option("-m", "--model", help="provider/name, or a name on your own server (--base-url)."),
 ]
 BaseUrl = Annotated[
     str | None,
-    typer.Option(
-        "--base-url",
-        help="The URL of the model's server, for example http://localhost:8000/v1.",
-        rich_help_panel=Panel.AGENT,
+    agent_option(
+        "--base-url", help="The URL of the model's server, for example http://localhost:8000/v1."
     ),
 ]
 Prices = Annotated[
     Path | None,
-    typer.Option(
-        "--prices",
-        help="A file of prices for models without a known price.",
-        rich_help_panel=Panel.AGENT,
-    ),
+    agent_option("--prices", help="A file of prices for models without a known price."),
 ]
 NoProbe = Annotated[
     bool,
-    typer.Option(
-        "--no-probe",
-        help="Do not try the model's key and name before the run.",
-        rich_help_panel=Panel.AGENT,
-    ),
+    agent_option("--no-probe", help="Do not try the model's key and name before the run."),
 ]
 Record = Annotated[
     Path | None,
-    typer.Option(
-        "--record",
-        help="Write the model's answers to a file, for --replay.",
-        rich_help_panel=Panel.AGENT,
-    ),
+    agent_option("--record", help="Write the model's answers to a file, for --replay."),
 ]
 Replay = Annotated[
     Path | None,
-    typer.Option(
-        "--replay",
-        help="Read the model's answers from a file, without a network.",
-        rich_help_panel=Panel.AGENT,
-    ),
+    agent_option("--replay", help="Read the model's answers from a file, without a network."),
 ]
 Attempts = Annotated[
     int,
-    typer.Option(
-        "-k", "--attempts", help="Attempts per task.", min=1, rich_help_panel=Panel.ATTEMPTS
-    ),
+    attempt_option("-k", "--attempts", help="Attempts per task.", min=1),
 ]
 RunId = Annotated[
     str | None,
-    typer.Option(
-        "--run-id", help="The run's name; default: time-ordered.", rich_help_panel=Panel.OUTPUT
-    ),
+    output_option("--run-id", help="The run's name; default: time-ordered."),
 ]
 Shuffle = Annotated[
     int | None,
-    typer.Option(
-        "--shuffle", help="Shuffle the tasks with this seed.", rich_help_panel=Panel.ATTEMPTS
-    ),
+    attempt_option("--shuffle", help="Shuffle the tasks with this seed."),
 ]
 Retries = Annotated[
     int,
-    typer.Option(
-        "--retries",
-        help="Retries after infrastructure failures.",
-        min=0,
-        rich_help_panel=Panel.ATTEMPTS,
-    ),
+    attempt_option("--retries", help="Retries after infrastructure failures.", min=0),
 ]
 RetryLost = Annotated[
     bool,
-    typer.Option(
+    attempt_option(
         "--retry-lost",
         help="Rerun attempts that failed because of infrastructure after all retries.",
-        rich_help_panel=Panel.ATTEMPTS,
     ),
 ]
 IntegrityControls = Annotated[
     ControlLevel | None,
-    typer.Option(
-        "--integrity-controls",
-        help="Overrides the tasks' own setting.",
-        rich_help_panel=Panel.ATTEMPTS,
-    ),
+    attempt_option("--integrity-controls", help="Overrides the tasks' own setting."),
 ]
 AllowUnsandboxed = Annotated[
     bool,
-    typer.Option(
-        "--allow-unsandboxed",
-        help="Let any agent run in the process sandbox.",
-        rich_help_panel=Panel.SANDBOX,
-    ),
+    sandbox_option("--allow-unsandboxed", help="Let any agent run in the process sandbox."),
 ]
 Repeat = Annotated[
     int,
-    typer.Option(
-        "--repeat",
-        help="Runs per task, to find flaky tests.",
-        min=1,
-        rich_help_panel=Panel.ATTEMPTS,
-    ),
+    attempt_option("--repeat", help="Runs per task, to find flaky tests.", min=1),
 ]
 WriteIds = Annotated[
     bool,
-    typer.Option(
-        "--write-ids",
-        help="Run the tests to fill in fail_to_pass and pass_to_pass.",
-        rich_help_panel=Panel.VALIDATION,
+    validation_option(
+        "--write-ids", help="Run the tests to fill in fail_to_pass and pass_to_pass."
     ),
 ]
 Out = Annotated[Path, typer.Option("--out", help="The folder for the tasks.")]
@@ -339,11 +261,9 @@ class SandboxName(StrEnum):
 
 
 def _refusing(parse: Callable[[str], _Value]) -> Callable[[str], _Value]:
-    """A parser for typer, whose message names the option."""
-
     def parsed(text: str) -> _Value:
-        """The value of a text."""
         try:
+            # typer names the option only in messages of its own type.
             return parse(text)
         except UsageError as error:
             raise typer.BadParameter(str(error)) from None
@@ -352,7 +272,7 @@ def _refusing(parse: Callable[[str], _Value]) -> Callable[[str], _Value]:
 
 
 def _duration_option(flag: str, help_text: str, *, bare_unit: str, rich_help_panel: str) -> object:
-    """An option for a duration; a number without a unit has its former meaning."""
+    # --max-outage took minutes and --attempt-timeout seconds: plain numbers mean what they meant.
     parse = _refusing(partial(quantities.parse_duration, bare_unit=bare_unit))
     return typer.Option(
         flag, help=help_text, parser=parse, metavar="DURATION", rich_help_panel=rich_help_panel
@@ -377,10 +297,8 @@ def _number_option(
     most: float | None = None,
     rich_help_panel: str,
 ) -> object:
-    """An option for a limit; NaN is refused, as no value reaches or exceeds it."""
-
+    # No value reaches or exceeds NaN, so such a limit would never hold.
     def refuse_nan(value: float | None) -> float | None:
-        """Return the value unless it is NaN."""
         if value is not None and math.isnan(value):
             raise typer.BadParameter("expected a number, found nan")
         return value
@@ -397,11 +315,7 @@ def _number_option(
 
 Sandbox = Annotated[
     SandboxName,
-    typer.Option(
-        "--sandbox",
-        help="The sandbox; auto selects the strongest available one.",
-        rich_help_panel=Panel.SANDBOX,
-    ),
+    sandbox_option("--sandbox", help="The sandbox; auto selects the strongest available one."),
 ]
 TimeoutScale = Annotated[
     float,
@@ -442,13 +356,12 @@ MaxCost = Annotated[
 ]
 MaxFailures = Annotated[
     int | None,
-    typer.Option(
+    limit_option(
         "-x",
         "--max-failures",
         help="Start no further attempts once this many are not resolved, and exit with code 1; "
         "infrastructure failures do not count.",
         min=1,
-        rich_help_panel=Panel.LIMITS,
     ),
 ]
 FailUnder = Annotated[
@@ -562,18 +475,15 @@ class HistoryValidationOptions(ValidationOptions):
 
 
 def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of each group (a dataclass) among its parameters.
-
-    Typer makes options of a function's parameters. The returned function has the group's fields as
-    parameters instead of the group.
-    """
+    """Give a command the options of each group (a dataclass) among its parameters."""
+    # Typer makes options of a function's parameters. The returned function has the group's fields
+    # as parameters instead of the group.
     hints = get_type_hints(command, include_extras=True)
     groups = {name: hint for name, hint in hints.items() if isinstance(hint, type)}
     groups = {name: hint for name, hint in groups.items() if is_dataclass(hint)}
 
     @wraps(command)
     def expanded(**values: Any) -> None:  # noqa: ANN401 - what typer has parsed
-        """The command with the options of its groups."""
         for name, group in groups.items():
             values[name] = group(**{each.name: values.pop(each.name) for each in fields(group)})
         command(**values)
@@ -586,7 +496,8 @@ def expand_groups(command: Callable[..., None]) -> Callable[..., None]:
             parameters.append(parameter)
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [parameter.replace(kind=keyword) for parameter in parameters]
-    del expanded.__wrapped__  # its signature is the command's
+    # typer would follow it to the command, whose signature still has the groups.
+    del expanded.__wrapped__
     vars(expanded)["__signature__"] = inspect.Signature(parameters)
     expanded.__annotations__ = {each.name: each.annotation for each in parameters}
     return expanded

@@ -17,8 +17,8 @@ _STYLES = (
     (re.compile(r"  \+"), "green"),
     (re.compile(r"  -"), "red"),
 )
-"""The style of a line by its beginning; the first that matches."""
-_LESS_OPTIONS = "FRX"  # quit if it fits, keep colours, leave the text on the screen; as git does
+# Quit if it fits, keep colours, leave the text on the screen; as git does.
+_LESS_OPTIONS = "FRX"
 
 
 def line_style(line: str) -> str:

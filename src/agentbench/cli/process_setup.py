@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from enum import IntEnum
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -38,33 +38,39 @@ def guard_output() -> None:
 
     Characters that an encoding lacks are written as in JSON, so that documents stay valid.
     """
-    codecs.register_error(_ESCAPE, _escaped)
+
+    def escaped(error: UnicodeError) -> tuple[str, int]:
+        if not isinstance(error, UnicodeEncodeError):
+            raise error
+        units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex()
+        return "".join(f"\\u{units[n : n + 4]}" for n in range(0, len(units), 4)), error.end
+
+    codecs.register_error(_ESCAPE, escaped)
     sys.stdout = _guarded(sys.stdout)
     sys.stderr = _guarded(sys.stderr)
 
 
 class _GuardedFile(io.FileIO):
-    """A descriptor of ours; errors of others, such as broken pipes of sockets, still raise."""
+    # Errors of other descriptors, such as broken pipes of sockets, still raise: they are bugs.
 
     def write(self, data: "ReadableBuffer", /) -> int:
-        """Write to the guarded descriptor."""
         try:
             return super().write(data)
         except OSError as error:
             if isinstance(error, BlockingIOError):
                 raise
-            if threading.current_thread() is threading.main_thread():
-                self._end(error)
-            return memoryview(data).nbytes  # the main thread's next write ends the program
-
-    def _end(self, error: OSError) -> NoReturn:
-        if isinstance(error, BrokenPipeError):
-            raise SystemExit(ExitCode.CLOSED_PIPE) from None
-        if self.fileno() == _STDOUT:
-            sys.stderr.write(
-                f"agentbench: stdout: cannot be written ({error.strerror}); write to another file\n"
-            )
-        raise SystemExit(ExitCode.USAGE) from None
+            # SystemExit ends only its own thread, so the main thread's next write ends the program.
+            if threading.current_thread() is not threading.main_thread():
+                return memoryview(data).nbytes
+            # As a shell sees a program that SIGPIPE ended, for instance in `… | head -1`.
+            if isinstance(error, BrokenPipeError):
+                raise SystemExit(ExitCode.CLOSED_PIPE) from None
+            if self.fileno() == _STDOUT:
+                sys.stderr.write(
+                    f"agentbench: stdout: cannot be written ({error.strerror}); write to another "
+                    "file\n"
+                )
+            raise SystemExit(ExitCode.USAGE) from None
 
 
 def _guarded(stream: TextIO) -> TextIO:
@@ -87,16 +93,10 @@ def _guarded(stream: TextIO) -> TextIO:
     )
 
 
-def _escaped(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[n : n + 4]}" for n in range(0, len(units), 4)), error.end
-
-
 @contextmanager
 def stdout_for_results() -> Iterator[None]:
     """Send to stderr what threads and child processes of agents write to stdout in the block."""
+    # An agent in Python that prints broke the document of --json.
     sys.stdout.flush()
     try:
         kept = os.dup(_STDOUT)
@@ -128,23 +128,20 @@ def handling_signals(handler: Callable[[int], None]) -> Iterator[None]:
 
 
 def raise_keyboard_interrupt_on_signals() -> None:
-    """Have Ctrl-C and SIGTERM raise KeyboardInterrupt, or cancel the running event loop.
-
-    This also applies if a shell started the program in the background, ignoring Ctrl-C.
-    """
+    """Have Ctrl-C and SIGTERM raise KeyboardInterrupt, or cancel the running event loop."""
+    # A shell that starts a program in the background has it ignore Ctrl-C.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
 
 
 def raise_open_files_limit() -> None:
-    """Raise the soft limit to the hard one: each attempt holds pipes, sockets and logs open.
-
-    The soft limit is 1,024 nearly everywhere, for programs that use `select`; ours do not.
-    """
+    """Raise the soft limit to the hard one: each attempt holds pipes, sockets and logs open."""
+    # The soft limit is 1,024 nearly everywhere, for programs that use `select`; ours do not.
     try:
         import resource
     except ImportError:  # not on Windows
         return
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):  # macOS calls its hard limit infinite and refuses that
+    # macOS calls its hard limit infinite, and refuses that.
+    with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

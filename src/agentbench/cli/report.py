@@ -26,13 +26,13 @@ from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from agentbench.importers.swebench.report import ReportedInstance
-    from agentbench.report.formats import JUnitSuite
     from agentbench.report.leaderboard import AgentResult, Leaderboard
     from agentbench.report.reported_run import ReportedRun
     from agentbench.runs.store.summaries import AttemptSummary
 
 _INSTANCE_FILE = "report.json"
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+# Only these errors of a block that writes are surely those of the output file.
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
@@ -57,7 +57,6 @@ _WITHOUT_LEADERBOARD = _OF_SWEBENCH | {
     ReportFormat.HTML,
     ReportFormat.PARQUET,
 }
-"""Formats without a leaderboard, or with one of their own."""
 _NEEDS_WHOLE_RECORDS = _OF_SWEBENCH | {ReportFormat.JSON, ReportFormat.PARQUET}
 
 _EXTRAS = {
@@ -71,23 +70,16 @@ def report(
     runs: options.RunNames = None,
     format_name: Annotated[
         ReportFormat,
-        typer.Option("--format", help="The output format.", rich_help_panel=options.Panel.OUTPUT),
+        options.output_option("--format", help="The output format."),
     ] = ReportFormat.TABLE,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The output file; default: stdout.",
-            rich_help_panel=options.Panel.OUTPUT,
-        ),
+        options.output_option("--output", "-o", help="The output file; default: stdout."),
     ] = None,
     instances_dir: Annotated[
         Path | None,
-        typer.Option(
-            "--instances",
-            help="With swebench: a folder for each instance's report.",
-            rich_help_panel=options.Panel.OUTPUT,
+        options.output_option(
+            "--instances", help="With swebench: a folder for each instance's report."
         ),
     ] = None,
     github_summary: options.GithubSummary = False,
@@ -101,7 +93,9 @@ def report(
 
     Example: agentbench report last --format html --output report.html
     """
+    from agentbench.report.leaderboard import leaderboard as ranked
     from agentbench.report.leaderboard import results_by_agent
+    from agentbench.report.reported_run import ReportedRun
     from agentbench.runs.store.store import find_run
 
     if format_name in _EXTRAS:
@@ -111,8 +105,16 @@ def report(
     if instances_dir is not None and format_name is not ReportFormat.SWEBENCH:
         raise UsageError("--instances goes with --format swebench")
     folders = without_duplicates([find_run(name, runs_dir) for name in runs or ["last"]])
-    read = [_read(folder) for folder in folders]
-    leaderboard = _leaderboard(read, format_name, needed=github_summary)
+    read = [ReportedRun.read(folder) for folder in folders]
+    for run in read:
+        print_warnings(run.warnings())
+    leaderboard = None
+    if len(read) > 1 and (format_name not in _WITHOUT_LEADERBOARD or github_summary):
+        with_groups = extras.is_installed(extras.STATISTICS)
+        if not with_groups:
+            install = extras.install_command("report")
+            typer.echo(f"no groups in the leaderboard: {install}", err=True)
+        leaderboard = ranked([run.entrant for run in read], with_groups=with_groups)
     attempts = [attempt for run in read for attempt in run.attempts]
     results = results_by_agent([run.entrant for run in read])
     contents = _ReportContents(read, attempts, results, leaderboard)
@@ -132,28 +134,6 @@ def without_duplicates(folders: Sequence[Path]) -> list[Path]:
     if len(named) < len(folders):
         typer.echo("warning: a run that is named more than once is reported once", err=True)
     return list(named.values())
-
-
-def _read(folder: Path) -> "ReportedRun":
-    from agentbench.report.reported_run import ReportedRun
-
-    run = ReportedRun.read(folder)
-    print_warnings(run.warnings())
-    return run
-
-
-def _leaderboard(
-    runs: "Sequence[ReportedRun]", format_name: ReportFormat, *, needed: bool
-) -> "Leaderboard | None":
-    """The leaderboard, if there are several runs and the format shows it."""
-    from agentbench.report.leaderboard import leaderboard
-
-    if len(runs) == 1 or (format_name in _WITHOUT_LEADERBOARD and not needed):
-        return None
-    with_groups = extras.is_installed(extras.STATISTICS)
-    if not with_groups:
-        typer.echo(f"no groups in the leaderboard: {extras.install_command('report')}", err=True)
-    return leaderboard([run.entrant for run in runs], with_groups=with_groups)
 
 
 class _ReportContents(NamedTuple):
@@ -178,7 +158,26 @@ def _print(report: _ReportContents, format_name: ReportFormat, target: TextIO) -
         case ReportFormat.MARKDOWN:
             target.writelines(_markdown(report))
         case ReportFormat.JUNIT:
-            target.writelines(formats.junit_lines(_suites(report.runs)))
+            from agentbench.report.leaderboard import label_runs
+
+            suites = []
+            labels = label_runs([run.entrant for run in report.runs])
+            for run, label in zip(report.runs, labels, strict=True):
+                unmade = []
+                try:
+                    unmade = run.unmade()
+                except InputError as error:
+                    print_warnings([str(error)])
+                suites.append(
+                    formats.JUnitSuite(
+                        label=label,
+                        attempts=in_order(run.attempts),
+                        unmade=unmade,
+                        folder=str(run.folder),
+                        cause_of=run.cause_finder(),
+                    )
+                )
+            target.writelines(formats.junit_lines(suites))
         case ReportFormat.HTML:
             from agentbench.view.saved_page import html_chunks
 
@@ -216,6 +215,7 @@ def _print_table(report: _ReportContents, target: TextIO) -> None:
         text_reports.print_summary(result.summary, console, title=title)
     for result in report.results:
         summary = result.summary
+        # One line for each agent, model and task set: there is no rate over different ones.
         folders = [str(run.folder) for run in report.runs if run.entrant.name in result.runs]
         line = summary_line(summary, seconds=summary.attempt_seconds, folder=" ".join(folders))
         typer.echo(f"{printable(result.label)}: {line}" if are_several else line, err=True)
@@ -227,27 +227,6 @@ def _markdown(report: _ReportContents) -> Iterator[str]:
 
     first = leaderboard_markdown(report.leaderboard) if report.leaderboard is not None else ()
     return chain(first, report_markdown(report.results, in_order(report.attempts)))
-
-
-def _suites(runs: "Sequence[ReportedRun]") -> "Iterator[JUnitSuite]":
-    from agentbench.report.attempt_columns import in_order
-    from agentbench.report.formats import JUnitSuite
-    from agentbench.report.leaderboard import label_runs
-
-    labels = label_runs([run.entrant for run in runs])
-    for run, label in zip(runs, labels, strict=True):
-        try:
-            unmade = run.unmade()
-        except InputError as error:
-            typer.echo(f"warning: {error}", err=True)
-            unmade = []
-        yield JUnitSuite(
-            label=label,
-            attempts=in_order(run.attempts),
-            unmade=unmade,
-            folder=str(run.folder),
-            cause_of=run.cause_finder(),
-        )
 
 
 def append_github_summary(chunks: Iterable[str]) -> None:
@@ -272,6 +251,7 @@ def write_instances(runs: "Sequence[ReportedRun]", folder: Path) -> None:
         if report is None:
             continue
         document = {instance.instance_id: report.model_dump(mode="json", by_alias=True)}
+        # A data set chooses its instance ids, so one may be a path out of the folder.
         is_plain = _PLAIN_NAME.fullmatch(instance.instance_id) is not None
         path = folder / (instance.instance_id if is_plain else instance.task_id)
         try:
@@ -305,7 +285,8 @@ def open_output(path: Path | None) -> Iterator[TextIO]:
     if path is None:
         yield sys.stdout
         return
-    is_special = path.exists() and not path.is_file()  # a device, or a pipe with a reader
+    # A device, or a pipe with a reader, cannot be replaced.
+    is_special = path.exists() and not path.is_file()
     scratch = path.with_name(f".{path.name}.{secrets.token_hex(4)}{files.UNFINISHED}")
     try:
         target = (path if is_special else scratch).open("w", encoding="utf-8", newline="")

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 _MAX_IMAGES_NAMED = 5  # kinds of image
 
+# The fields of `RunOptions` whose options have other names.
 _OPTION_FIELDS = {
     "no_cache": "use_cache", "max_cost": "max_cost_usd", "shuffle": "shuffle_seed",
 }  # fmt: skip
-"""The fields of `RunOptions` whose options have other names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,18 +143,15 @@ def run(
     )
     # fmt: on
     if failed is not None:
-        run_options = failed.options(run_options, given=_given(ctx))
+        # A rerun has the options of its run, except those that the user gave.
+        sources = {name: ctx.get_parameter_source(name) for name in ctx.params}
+        names = [name for name, source in sources.items() if source and source.name != "DEFAULT"]
+        given = {_OPTION_FIELDS.get(name, name) for name in names}
+        run_options = failed.options(run_options, given=given)
     started = start_run(selected, run_options, rerun=failed)
     if not quiet:
         _announce(started.configuration)
     execute_run(started, as_json=as_json, quiet=quiet, verbose=verbose, fail_under=fail_under)
-
-
-def _given(ctx: typer.Context) -> set[str]:
-    """The names in `RunOptions` of the options that the user gave."""
-    sources = {name: ctx.get_parameter_source(name) for name in ctx.params}
-    names = (name for name, source in sources.items() if source and source.name != "DEFAULT")
-    return {_OPTION_FIELDS.get(name, name) for name in names}
 
 
 def _announce(configuration: "RunConfiguration") -> None:
@@ -165,26 +162,27 @@ def _announce(configuration: "RunConfiguration") -> None:
         typer.echo(
             f"rerun of {configuration.rerun_of}: {attempts} that it did not resolve", err=True
         )
+    # A rate of 100 % without a word would look as if an agent had worked.
     if configuration.agent == "oracle":
         typer.echo("agent: oracle (the reference solution, not an agent)", err=True)
 
 
 def interpreter_line(tasks: "Sequence[TaskEntry]") -> str:
     """A line with each image and its Python; those of most tasks come first."""
-    kinds = Counter(map(_interpreter_of, tasks)).most_common()
+    names = []
+    for task in tasks:
+        if task.image is None:
+            python = "not known yet" if task.python is None else f"{task.python} of this machine"
+            names.append(python)
+        else:
+            names.append(f"{task.python or 'that'} of {printable(task.image)}")
+    kinds = Counter(names).most_common()
     counts = [f"{name} for {counted(count, 'task')}" for name, count in kinds[:_MAX_IMAGES_NAMED]]
     if len(kinds) == 1:
         counts = [kinds[0][0]]
     if len(kinds) > _MAX_IMAGES_NAMED:
         counts.append(f"{len(kinds) - _MAX_IMAGES_NAMED} more")
     return f"python: {', '.join(counts)}"
-
-
-def _interpreter_of(task: "TaskEntry") -> str:
-    if task.image is None:
-        return "not known yet" if task.python is None else f"{task.python} of this machine"
-    python = "that" if task.python is None else task.python
-    return f"{python} of {printable(task.image)}"
 
 
 def resume(
@@ -248,7 +246,8 @@ def rescore(
                 "resolved_after": after.resolved,
             }
         )
-        if write:  # after the lines that are not read yet
+        if write:
+            # Appended after the lines that this loop has not read yet, so they are not lost.
             store.append(after, store.rescored_folder(after))
     if as_json:
         typer.echo(json.dumps({"judged": len(latest), "changed": changed}, indent=1))

@@ -4,7 +4,9 @@ import signal
 import sys
 import time
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
+from dataclasses import replace
+from threading import Event
 from typing import TYPE_CHECKING
 
 import typer
@@ -18,10 +20,7 @@ from agentbench.cli.process_setup import (
 from agentbench.core.display_text import counted, printable
 
 if TYPE_CHECKING:
-    from agentbench.cli.live_progress import RunDisplay
-    from agentbench.report.reported_run import ReportedRun
     from agentbench.runs.run import Run
-    from agentbench.runs.store.summaries import AttemptSummary
 
 
 def say_line(line: str) -> None:
@@ -47,24 +46,16 @@ def follow_run(run: "Run", *, quiet: bool, verbose: bool) -> None:
         from agentbench.cli.live_progress import RunDisplay  # imports rich, which is slow
 
         display = RunDisplay(run, quiet=quiet, verbose=verbose)
-    with stdout_for_results(), _cancel_on_signals(run, display), display or nullcontext():
-        for record in run.attempts():
-            if display is not None:
-                display.add(record)
-
-
-def _cancel_on_signals(run: "Run", display: "RunDisplay | None") -> AbstractContextManager[None]:
-    """First Ctrl-C (or SIGTERM): stop cleanly. Second: at once."""
-    pressed: list[float] = []
+    is_stopping = Event()
 
     def stop(number: int) -> None:
-        """Ask the run to stop."""
-        pressed.append(time.monotonic())
-        if len(pressed) > 1:
+        # The second Ctrl-C ends the program at once, whatever still runs.
+        if is_stopping.is_set():
             if display is not None:
                 display.give_back()
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
+        is_stopping.set()
         line = (
             "Stopping. Running attempts will be marked as interrupted (Ctrl-C again: stop at once)"
         )
@@ -74,7 +65,10 @@ def _cancel_on_signals(run: "Run", display: "RunDisplay | None") -> AbstractCont
             display.notice(line)
         run.cancel()
 
-    return handling_signals(stop)
+    with stdout_for_results(), handling_signals(stop), display or nullcontext():
+        for record in run.attempts():
+            if display is not None:
+                display.add(record)
 
 
 def execute_run(
@@ -82,17 +76,22 @@ def execute_run(
 ) -> None:
     """Make a run's attempts, print the results of the whole run, and exit with its code."""
     from agentbench.report.reported_run import ReportedRun
-    from agentbench.report.summary import ResultSummary, summary_line
+    from agentbench.report.summary import ResultSummary, common_agent_error, summary_line
 
     print_warnings(run.warnings)
     started = time.monotonic()
     follow_run(run, quiet=quiet, verbose=verbose)
     seconds = time.monotonic() - started
+    # A resumed run has earlier attempts, too, and its result is that of all of them.
     reported = ReportedRun.read(run.store.folder)
     attempts = reported.attempts
     summary = ResultSummary.of(attempts)
     if as_json:
-        _print_json(run, reported)
+        from agentbench.report.formats import json_chunks
+        from agentbench.report.leaderboard import results_by_agent
+
+        entrant = replace(reported.entrant, name=run.configuration.run_id)
+        sys.stdout.writelines(json_chunks(results_by_agent([entrant]), reported.records()))
     elif not quiet:
         from agentbench.report.formats import print_table
         from agentbench.report.text_table import console_of
@@ -103,11 +102,24 @@ def execute_run(
     if run.resources.cancel.is_set():
         typer.echo(f"continue with: agentbench resume {folder}", err=True)
         raise typer.Exit(ExitCode.INTERRUPTED)
-    _check_complete(run, len(attempts))
+    planned = run.configuration.planned_attempts
+    why = "--max-cost is spent"
+    if run.has_reached_max_failures:
+        limit = run.configuration.max_failures
+        why = f"{counted(run.failures, 'attempt')} failed (--max-failures {limit})"
+    if len(attempts) < planned:
+        typer.echo(
+            f"{planned - len(attempts)} of {planned} attempts were not started: {why}; continue "
+            f"with: agentbench resume {folder}",
+            err=True,
+        )
+    elif run.has_reached_max_failures:
+        typer.echo(why, err=True)
     if run.has_reached_max_failures:
         raise typer.Exit(ExitCode.CHECK_FAILED)
     if summary.infrastructure:
         raise typer.Exit(ExitCode.INFRASTRUCTURE)
+    # With exit code 0, a broken catalogue of tasks was green in CI.
     if attempts and not summary.judged.total:
         typer.echo(
             "no attempt was judged: each failed by the fault of its task; `agentbench validate` "
@@ -115,14 +127,7 @@ def execute_run(
             err=True,
         )
         raise typer.Exit(ExitCode.INPUT)
-    _check_resolved_rate(summary.overall.share, fail_under, attempts)
-
-
-def _check_resolved_rate(
-    share: float, fail_under: float | None, attempts: "list[AttemptSummary]"
-) -> None:
-    from agentbench.report.summary import common_agent_error
-
+    share = summary.overall.share
     is_below = fail_under is not None and share < fail_under
     if is_below:
         typer.echo(f"the resolved rate {share:.3f} is below --fail-under {fail_under}", err=True)
@@ -131,29 +136,3 @@ def _check_resolved_rate(
         typer.echo(error, err=True)
     if is_below:
         raise typer.Exit(ExitCode.CHECK_FAILED)
-
-
-def _print_json(run: "Run", reported: "ReportedRun") -> None:
-    from dataclasses import replace
-
-    from agentbench.report.formats import json_chunks
-    from agentbench.report.leaderboard import results_by_agent
-
-    entrant = replace(reported.entrant, name=run.configuration.run_id)
-    sys.stdout.writelines(json_chunks(results_by_agent([entrant]), reported.records()))
-
-
-def _check_complete(run: "Run", recorded: int) -> None:
-    planned = run.configuration.planned_attempts
-    why = "--max-cost is spent"
-    if run.has_reached_max_failures:
-        limit = run.configuration.max_failures
-        why = f"{counted(run.failures, 'attempt')} failed (--max-failures {limit})"
-    if recorded < planned:
-        typer.echo(
-            f"{planned - recorded} of {planned} attempts were not started: {why}; continue with: "
-            f"agentbench resume {run.store.folder}",
-            err=True,
-        )
-    elif run.has_reached_max_failures:
-        typer.echo(why, err=True)

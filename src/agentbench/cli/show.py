@@ -3,7 +3,7 @@
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,10 +14,6 @@ from agentbench.core.display_text import list_with_more, printable
 from agentbench.errors import InputError, UsageError
 from agentbench.report.taxonomy_page import WORDS, explain_exit_code, explain_reason, reason_facts
 from agentbench.taxonomy import FailureReason, StageName
-
-if TYPE_CHECKING:
-    from agentbench.runs.store.reading import RunRecords
-
 
 _MAX_NAMED = 100  # attempts that a message names
 
@@ -49,6 +45,7 @@ def show(
 
     Example: agentbench show last lru-expiry --log agent_run
     """
+    from agentbench.report.attempt_files import log_name
     from agentbench.report.attempt_text import render_attempt
     from agentbench.runs.store.reading import read_run
     from agentbench.runs.store.store import RunStore, find_run
@@ -61,42 +58,28 @@ def show(
     key = (task, attempt)
     found = [n for n, each in enumerate(reading.summaries) if (each.task_id, each.attempt) == key]
     if not found:
-        raise InputError(
-            f"{store.folder}: no attempt {attempt} at {task}; known: {_existing_attempts(reading)}"
-        )
+        names = sorted({f"{each.task_id} {each.attempt}" for each in reading.summaries})
+        known = list_with_more(names, _MAX_NAMED)
+        raise InputError(f"{store.folder}: no attempt {attempt} at {task}; known: {known}")
     (record,) = reading.records(found[-1:])
     if as_json:
         typer.echo(record.model_dump_json(indent=1))
         return
     folder = store.folder_of(record)
-    if log is not None:
-        print_paged(_log_text(folder, log), pager=not no_pager)
+    if log is None:
+        print_paged(render_attempt(record, folder), pager=not no_pager, style=line_style)
         return
-    print_paged(render_attempt(record, folder), pager=not no_pager, style=line_style)
-
-
-def _log_text(folder: Path, stage: StageName) -> str:
-    """A stage's log, safe to print.
-
-    Raises:
-        InputError: the stage has no log.
-    """
-    from agentbench.report.attempt_files import log_name
-
-    path = folder / log_name(stage)
+    path = folder / log_name(log)
     if not path.is_file():
         others = ", ".join(s for s in StageName if (folder / log_name(s)).is_file())
         raise InputError(
-            f"{folder}: no log of {stage}, since the stage did not run or came from the cache; "
+            f"{folder}: no log of {log}, since the stage did not run or came from the cache; "
             f"logs: {others or 'none'}"
         )
+    # What an agent printed may hold control sequences that change the terminal.
     lines = path.read_bytes().decode("utf-8", "replace").splitlines()
-    return "".join(f"{printable(line, newlines=True)}\n" for line in lines)
-
-
-def _existing_attempts(reading: "RunRecords") -> str:
-    names = sorted({f"{each.task_id} {each.attempt}" for each in reading.summaries})
-    return list_with_more(names, _MAX_NAMED)
+    text = "".join(f"{printable(line, newlines=True)}\n" for line in lines)
+    print_paged(text, pager=not no_pager)
 
 
 def explain(

@@ -21,19 +21,14 @@ if TYPE_CHECKING:
 
 RecordOption = Annotated[
     bool,
-    typer.Option(
+    options.validation_option(
         "--record",
         help="Quarantine flaky tests in each task.toml, and store the results in proof.json.",
-        rich_help_panel=options.Panel.VALIDATION,
     ),
 ]
 ResumeOption = Annotated[
     bool,
-    typer.Option(
-        "--resume",
-        help="Skip tasks with a valid proof.json from --record.",
-        rich_help_panel=options.Panel.VALIDATION,
-    ),
+    options.validation_option("--resume", help="Skip tasks with a valid proof.json from --record."),
 ]
 
 
@@ -43,28 +38,20 @@ class StrengthOptions:
 
     measure: Annotated[
         bool,
-        typer.Option(
+        options.validation_option(
             "--strength",
             help="Also change the reference solution slightly, and list the changes that tests "
             "miss.",
-            rich_help_panel=options.Panel.VALIDATION,
         ),
     ] = False
     mutants: Annotated[
         int,
-        typer.Option(
-            "--mutants",
-            help="At most this many mutants per task.",
-            min=1,
-            rich_help_panel=options.Panel.VALIDATION,
-        ),
+        options.validation_option("--mutants", help="At most this many mutants per task.", min=1),
     ] = 60
     mutant_seed: Annotated[
         int,
-        typer.Option(
-            "--mutant-seed",
-            help="The seed that selects mutants, if there are more.",
-            rich_help_panel=options.Panel.VALIDATION,
+        options.validation_option(
+            "--mutant-seed", help="The seed that selects mutants, if there are more."
         ),
     ] = 0
     min_strength: Annotated[
@@ -96,7 +83,12 @@ def validate(
 
     Example: agentbench validate tasks/ --repeat 3
     """
-    from agentbench.validation.task_validation import validate_folders
+    from agentbench.report.formatting import TESTS_TO_FIX, controls_text
+    from agentbench.validation.task_validation import (
+        all_controls,
+        invalid_reasons_text,
+        validate_folders,
+    )
 
     settings = validation_settings(
         validation, preparation, write_ids=write_ids, record=record, resume=resume
@@ -120,16 +112,6 @@ def validate(
     weak = False
     if scoring is not None and strength.min_strength is not None:
         weak = scoring.warn_of_weak_tests(proven, scores, round(100 * strength.min_strength, 9))
-    _finish(proven)
-    if weak:
-        raise typer.Exit(ExitCode.CHECK_FAILED)
-
-
-def _finish(proven: "Sequence[ValidationResult]") -> None:
-    """Print the number of valid tasks, and exit with the code for it."""
-    from agentbench.report.formatting import TESTS_TO_FIX, controls_text
-    from agentbench.validation.task_validation import all_controls, invalid_reasons_text
-
     good = sum(one.is_valid for one in proven)
     if good < len(proven):
         typer.echo(printable(f"not valid: {invalid_reasons_text(proven)}", limit=1000), err=True)
@@ -141,9 +123,10 @@ def _finish(proven: "Sequence[ValidationResult]") -> None:
         for reason in one.reasons:
             message = f"error: {one.folder / 'task.toml'}: {reason}"
             typer.echo(printable(message, limit=500), err=True)
+    # A task that cannot be read or run says nothing about its tests, so it is wrong input.
     if unproven:
         raise typer.Exit(ExitCode.INPUT)
-    if good < len(proven):
+    if good < len(proven) or weak:
         raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
@@ -178,6 +161,7 @@ def _row(one: "ValidationResult", strength: "MutationScore | None") -> dict[str,
 
 
 def _print(proven: "Sequence[ValidationResult]", strengths: "Mapping[Path, MutationScore]") -> None:
+    from agentbench.report.formatting import TESTS_TO_FIX, controls_text
     from agentbench.report.text_table import TableColumn, console_of, print_rows, print_text
     from agentbench.validation import mutation_results
     from agentbench.validation.task_validation import result_lines
@@ -187,21 +171,16 @@ def _print(proven: "Sequence[ValidationResult]", strengths: "Mapping[Path, Mutat
     columns = (TableColumn(), TableColumn(), TableColumn(below=1))
     for one in proven:
         word = "valid" if one.is_valid else "INVALID"
-        row = (f"{one.task_id:<{width}}", f"{word:<7}", _proof_summary(one))
+        if one.proof is not None:
+            summary = f"{one.proof.runs} runs, {'flaky' if one.proof.flaky else 'not flaky'}"
+        else:
+            summary = "proven earlier" if one.stored_proof is not None else "not run"
+        if shares := controls_text(one.controls):
+            summary += f", {TESTS_TO_FIX}: {shares}"
+        row = (f"{one.task_id:<{width}}", f"{word:<7}", summary)
         print_rows(columns, [row], console)
         for line in result_lines(one):
             print_text(f"  {printable(line, limit=300)}", console, indent=4)
         if one.folder in strengths:
             for line in mutation_results.score_lines(strengths[one.folder]):
                 print_text(f"  {printable(line, limit=500)}", console, indent=4)
-
-
-def _proof_summary(one: "ValidationResult") -> str:
-    from agentbench.report.formatting import TESTS_TO_FIX, controls_text
-
-    if one.proof is not None:
-        proven = f"{one.proof.runs} runs, {'flaky' if one.proof.flaky else 'not flaky'}"
-    else:
-        proven = "proven earlier" if one.stored_proof is not None else "not run"
-    shares = controls_text(one.controls)
-    return f"{proven}, {TESTS_TO_FIX}: {shares}" if shares else proven

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 from threading import Condition, Event, Thread
 
@@ -24,7 +25,8 @@ from agentbench.runs.store.summaries import was_interrupted
 from agentbench.tasks.task import Task
 
 _EVERY = 32  # verdicts
-_POLL = 1.0  # seconds between two checks whether other programs have freed memory
+# Nothing tells when other programs free memory for a change that waits for it.
+_POLL = 1.0
 
 
 JobKey = tuple[str, str]
@@ -50,21 +52,18 @@ class Job:
 
     @property
     def task(self) -> Task:
-        """The task."""
         return self.ready.task
 
     def give(self, future: "Future[JudgeVerdict]", verdict: JudgeVerdict) -> None:
-        """Give somebody a verdict."""
-        with suppress(InvalidStateError):  # cancelled meanwhile
+        # It may be cancelled meanwhile.
+        with suppress(InvalidStateError):
             future.set_result(verdict)
 
     def finish(self, verdict: JudgeVerdict) -> None:
-        """Give everybody the verdict."""
         for future in tuple(self.waiting):
             self.give(future, verdict)
 
     def fail(self, error: BaseException) -> None:
-        """Give everybody the error."""
         for future in tuple(self.waiting):
             with suppress(InvalidStateError):
                 future.set_exception(error)
@@ -72,8 +71,6 @@ class Job:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class _Deadline:
-    """Somebody who waits until a certain time."""
-
     future: "Future[JudgeVerdict]"
     job: Job
 
@@ -127,18 +124,15 @@ class JobRunner:
 
     @property
     def waiting(self) -> int:
-        """How many changes wait for a free slot."""
         with self._changed:
             return len(self._queue)
 
     @property
     def running(self) -> int:
-        """How many changes are being judged."""
         with self._changed:
             return len(self._running)
 
     def start(self) -> None:
-        """Start to judge."""
         self._dispatcher.start()
 
     def close(self) -> bool:
@@ -186,7 +180,16 @@ class JobRunner:
             if self._is_closing:
                 future.cancel()
                 return
-            job = self._job_of(ready, change, priority, may_share=verdicts is not None)
+            key = (ready.task.digest, change.digest)
+            # Equal changes are judged once, unless one of them asks for a verdict of its own.
+            job = self._shared.get(key) if verdicts is not None else None
+            if job is not None:
+                self._queue.raise_priority(job, priority)
+            else:
+                job = Job(key=key, ready=ready, change=change)
+                if verdicts is not None:
+                    self._shared[key] = job
+                self._queue.put(job, priority=priority)
             job.waiting.append(future)
             if on_start is not None:
                 job.on_start.append(on_start)
@@ -196,26 +199,12 @@ class JobRunner:
                 heapq.heappush(self._deadlines, (due, next(self._order), deadline))
             self._changed.notify_all()
         # The callback holds no reference to the future, so that both are freed at once.
-        future.add_done_callback(lambda done: self._leave(job, done))
+        future.add_done_callback(partial(self._leave, job))
         if on_start is not None and number is not None:
             on_start(self._tasks.configuration.run_id, number)
 
-    def _job_of(
-        self, ready: ReadyTask, change: SubmittedChange, priority: int, *, may_share: bool
-    ) -> Job:
-        key = (ready.task.digest, change.digest)
-        job = self._shared.get(key) if may_share else None
-        if job is not None:
-            self._queue.raise_priority(job, priority)
-            return job
-        job = Job(key=key, ready=ready, change=change)
-        if may_share:
-            self._shared[key] = job
-        self._queue.put(job, priority=priority)
-        return job
-
     def _leave(self, job: Job, future: "Future[JudgeVerdict]") -> None:
-        """Somebody got the verdict or gave up; a job for which nobody waits is cancelled."""
+        # Somebody got the verdict or gave up; a job for which nobody waits is cancelled.
         with self._changed:
             if future in job.waiting:
                 job.waiting.remove(future)
@@ -241,7 +230,12 @@ class JobRunner:
                 elif self._is_closing and not self._running:
                     return
                 elif not late:
-                    self._changed.wait(self._patience())
+                    times = [self._queue.next_due]
+                    times += [self._deadlines[0][0]] if self._deadlines else []
+                    known = [each - time.monotonic() for each in times if each is not None]
+                    if len(self._queue):
+                        known.append(_POLL)
+                    self._changed.wait(max(0.0, min(known)) if known else None)
                     continue
             for deadline in late:
                 deadline.job.give(deadline.future, _without_result(deadline.job, DEADLINE_DETAIL))
@@ -255,14 +249,6 @@ class JobRunner:
         ):
             late.append(heapq.heappop(self._deadlines)[2])
         return [each for each in late if not each.future.done()]
-
-    def _patience(self) -> float | None:
-        """Seconds until something is due; None: nothing is."""
-        times = [self._queue.next_due, self._deadlines[0][0] if self._deadlines else None]
-        known = [each - time.monotonic() for each in times if each is not None]
-        if len(self._queue):
-            known.append(_POLL)
-        return max(0.0, min(known)) if known else None
 
     def _judge(self, job: Job) -> None:
         record: AttemptRecord | None = None
@@ -282,10 +268,21 @@ class JobRunner:
             )
             if not retries:
                 self._forget(job)
-            self._forget_deadlines()
+            self._ended += 1
+            # Deadlines of ended jobs would keep their verdicts in memory.
+            if self._ended % _EVERY == 0:
+                self._deadlines = [each for each in self._deadlines if not each[2].future.done()]
+                heapq.heapify(self._deadlines)
             self._changed.notify_all()
         if record is not None and not retries:
-            verdict = self._stored_verdict(job, record)
+            # The judge is being closed, so nobody gets a verdict.
+            if was_interrupted(record) and self._is_closing:
+                for future in tuple(job.waiting):
+                    future.cancel()
+                return
+            verdict = JudgeVerdict.of(record, job.key[1], self._kind)
+            if self._verdicts is not None:
+                self._verdicts.store(job.ready.entry, job.ready.image, verdict)
         if verdict is not None:
             job.finish(verdict)
 
@@ -297,38 +294,17 @@ class JobRunner:
             OutageError: something was unavailable for longer than attempts wait.
         """
         task = job.ready.task
-        self._tell_start(job)
-        assert job.number is not None
-        planned = PlannedAttempt(task=task, attempt=job.number)
-        agent = job.change.agent(task.id)
-        return self._make(planned, agent, replace(self._resources, cancel=job.cancel))
-
-    def _tell_start(self, job: Job) -> None:
-        """Number the attempt, and tell everybody who waits for its start."""
-        number = job.number or self._tasks.next_number(job.ready.task)
+        # A retry has the number of its attempt.
+        number = job.number or self._tasks.next_number(task)
         with self._changed:
             job.number, job.is_started = number, True
             waiting = tuple(job.on_start)
+        # Outside of the lock: the service writes each begin to its disk.
         for on_start in waiting:
             on_start(self._tasks.configuration.run_id, number)
-
-    def _forget_deadlines(self) -> None:
-        """Now and then, forget deadlines of ended jobs, which would keep verdicts in memory."""
-        self._ended += 1
-        if self._ended % _EVERY == 0:
-            self._deadlines = [each for each in self._deadlines if not each[2].future.done()]
-            heapq.heapify(self._deadlines)
-
-    def _stored_verdict(self, job: Job, record: AttemptRecord) -> JudgeVerdict | None:
-        """The verdict, which is stored; None: the judge is being closed, so nobody gets one."""
-        if was_interrupted(record) and self._is_closing:
-            for future in tuple(job.waiting):
-                future.cancel()
-            return None
-        verdict = JudgeVerdict.of(record, job.key[1], self._kind)
-        if self._verdicts is not None:
-            self._verdicts.store(job.ready.entry, job.ready.image, verdict)
-        return verdict
+        planned = PlannedAttempt(task=task, attempt=number)
+        agent = job.change.agent(task.id)
+        return self._make(planned, agent, replace(self._resources, cancel=job.cancel))
 
 
 def _without_result(job: Job, detail: str) -> JudgeVerdict:

@@ -12,16 +12,18 @@ from collections.abc import AsyncIterable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from threading import Event, Lock
 from typing import Self
 
+from agentbench.agents.interface import Agent
 from agentbench.attempt.outages import CircuitBreaker, requirements_of
-from agentbench.attempt.record import RunId
+from agentbench.attempt.record import AttemptRecord, RunId
 from agentbench.attempt.resources import AttemptSlot, RunResources
+from agentbench.attempt.settings import RunSettings
 from agentbench.core.host import available_cpus
 from agentbench.errors import UsageError
-from agentbench.judge.attempt_making import attempt_maker, capacity_for
 from agentbench.judge.job_runner import JobRunner, Waiter
 from agentbench.judge.judge_session import InThread, Session, SessionContext, SessionPlan
 from agentbench.judge.judge_verdict import JudgeVerdict
@@ -31,25 +33,25 @@ from agentbench.judge.submitted_change import JUDGE_AGENT, SubmittedChange
 from agentbench.judge.task_register import TaskRegister
 from agentbench.judge.verdict_cache import VerdictCache
 from agentbench.runs.argument_names import naming_arguments
-from agentbench.runs.executors.local import slots_elsewhere
+from agentbench.runs.executors import MakeAttempt, cluster_of
+from agentbench.runs.executors.local import LocalAttempts, slots_elsewhere
 from agentbench.runs.options import RunOptions
-from agentbench.runs.scheduler import AttemptQueue, cores_for_attempts
+from agentbench.runs.plan import PlannedAttempt
+from agentbench.runs.scheduler import AttemptQueue, Capacity, cores_for_attempts
 from agentbench.runs.start import configuration_of, open_resources
-from agentbench.runs.store.configuration import RunEnding
+from agentbench.runs.store.configuration import RunConfiguration, RunEnding
 from agentbench.runs.store.store import RunStore, run_lock
 from agentbench.sandbox.interface import SandboxProvider
-from agentbench.tasks.task import Task
+from agentbench.tasks.task import Task, TaskEnvironment
 
 _AHEAD = 4  # times as many changes as jobs that `score_many` takes from its source
+# More commands of sessions at a time would only compete for the cores.
 _COMMANDS_PER_CORE = 8
-"""Commands of sessions at a time; more would only compete for the cores."""
 _NOT_OPEN = "the judge is not open; use it in a `with` or `async with` block"
 
 
 @dataclass(slots=True, kw_only=True)
 class _OpenJudge:
-    """The parts of an open judge."""
-
     store: RunStore
     resources: RunResources
     tasks: TaskRegister
@@ -80,7 +82,8 @@ class Judge:
     """Judges submitted changes in parallel, each as an attempt of one run.
 
     Its records, logs and patches are in the folder of that run, for `agentbench show` and `view`.
-    All methods may be called from any thread; a scoring that waits takes no thread.
+    All methods may be called from any thread; a scoring that waits takes no thread. Those that need
+    an open judge raise UsageError without one.
     """
 
     def __init__(
@@ -119,38 +122,22 @@ class Judge:
 
     @property
     def folder(self) -> Path:
-        """The folder of the run with the records.
-
-        Raises:
-            UsageError: the judge is not open.
-        """
+        """The folder of the run with the records."""
         return self._open_parts().store.folder
 
     @property
     def run_id(self) -> RunId:
-        """The run with the records.
-
-        Raises:
-            UsageError: the judge is not open.
-        """
+        """The run with the records."""
         return self._open_parts().tasks.configuration.run_id
 
     @property
     def sandbox(self) -> str:
-        """The name of the sandbox.
-
-        Raises:
-            UsageError: the judge is not open.
-        """
+        """The name of the sandbox."""
         return self._open_parts().tasks.configuration.sandbox
 
     @property
     def jobs(self) -> int:
-        """How many changes are judged at a time.
-
-        Raises:
-            UsageError: the judge is not open.
-        """
+        """How many changes are judged at a time."""
         return self._open_parts().tasks.configuration.jobs
 
     @property
@@ -190,7 +177,8 @@ class Judge:
         for session in sessions:
             session.close()
         were_jobs = judging.jobs.close()
-        judging.intake.shutdown()  # what it has not accepted yet is cancelled
+        # Changes that it has not accepted yet are cancelled.
+        judging.intake.shutdown()
         judging.commands.shutdown()
         judging.resources.cancel.set()
         judging.resources.background.finish()
@@ -303,7 +291,6 @@ class Judge:
         cancel = Event()
 
         def plan() -> SessionPlan:
-            """Find out the task, and give the session its number."""
             ready = judging.tasks.ready(task)
             if ready.task.steps:
                 raise UsageError(f"{ready.task.id}: expected a task with one step, found several")
@@ -320,7 +307,6 @@ class Judge:
             )
 
         def ended(session: Session) -> None:
-            """Forget the session."""
             with judging.session_lock:
                 judging.sessions.discard(session)
 
@@ -378,7 +364,6 @@ class Judge:
 def _accept(
     judging: _OpenJudge, submission: Submission, future: "Future[JudgeVerdict]", due: float | None
 ) -> None:
-    """Find out the task and the change, and pass them on."""
     if judging.is_closing:
         future.cancel()
         return
@@ -393,3 +378,31 @@ def _accept(
     except BaseException as error:  # noqa: BLE001 - raised where the verdict is awaited
         if not future.done():
             future.set_exception(error)
+
+
+def attempt_maker(
+    configuration: RunConfiguration, settings: RunSettings, store: RunStore
+) -> MakeAttempt:
+    """A function that makes the attempts of a run; safe to use from several threads."""
+    if (cluster := cluster_of(configuration.executor)) is not None:
+        return cluster.attempt_maker(configuration, settings, store)
+
+    def make(planned: PlannedAttempt, agent: Agent, resources: RunResources) -> AttemptRecord:
+        run_id = configuration.run_id
+        attempts = LocalAttempts(run_id=run_id, agent=agent, resources=resources, store=store)
+        return attempts.make(planned)
+
+    return make
+
+
+def capacity_for(jobs: int, *, elsewhere: bool) -> Capacity:
+    """This machine's capacity, but at least that of so many usual tasks."""
+    # The nodes of a cluster count their own slots.
+    if elsewhere:
+        return Capacity(cpus=inf, memory_mib=inf)
+    host, usual = Capacity.of_host((), jobs), TaskEnvironment()
+    return Capacity(
+        cpus=max(cores_for_attempts(), jobs * usual.cpus),
+        memory_mib=host.memory_mib,
+        available=host.available,
+    )

@@ -15,9 +15,8 @@ from agentbench.agents.predictions import PredictionsAgent
 from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.core.schema import JsonObject
 from agentbench.errors import RunCancelled, SandboxError, UsageError
-from agentbench.judge.attempt_session import AttemptSession
+from agentbench.judge.attempt_session import AttemptSession, OutsideAgent
 from agentbench.judge.judge_verdict import JudgeVerdict
-from agentbench.judge.outside_agent import OutsideAgent
 from agentbench.judge.reward_kind import RewardKind
 from agentbench.judge.scoring import Seconds, in_seconds
 from agentbench.judge.submitted_change import JUDGE_AGENT
@@ -91,7 +90,8 @@ class Session:
         with self._lock:
             plan = self._plan = self._planned()
             plan.resources.breaker.require()
-            agent = PredictionsAgent({}, name=JUDGE_AGENT)  # only its name is used, in the record
+            # Only its name is used, in the record.
+            agent = PredictionsAgent({}, name=JUDGE_AGENT)
             self._attempt = AttemptSession(plan.task, agent, plan.resources, plan.slot)
             self._outside = self._attempt.begin()
 
@@ -119,7 +119,6 @@ class Session:
         argv = ("sh", "-c", command) if isinstance(command, str) else tuple(command)
 
         def run(outside: OutsideAgent) -> CommandResult:
-            """Run it until it ends, or the agent's time does."""
             left = outside.budget.remaining()
             limit = left if timeout is None else timedelta(seconds=in_seconds(timeout))
             return outside.sandbox.run(
@@ -221,7 +220,6 @@ class Session:
         given: Mapping[str, object],
     ) -> JsonObject:
         def call(outside: OutsideAgent) -> JsonObject:
-            """Run or discover tests in the sandbox."""
             problem = self.problem
             project = sandbox_project(
                 outside.sandbox,
@@ -307,8 +305,10 @@ class InThread:
         loop = asyncio.get_running_loop()
         try:
             running = loop.run_in_executor(self.slots if heavy else self.commands, work)
-        except RuntimeError:  # the judge was closed meanwhile
+        # The judge was closed meanwhile, and a session still has to close its sandbox.
+        except RuntimeError:
             running = loop.run_in_executor(None, work)
+        # A thread cannot be cancelled, and the session's lock must hold until it has ended.
         return await asyncio.shield(running)
 
 
@@ -343,8 +343,9 @@ class SessionContext:
         return AsyncSession(self._session, self._in_thread)
 
     async def __aexit__(self, kind: object, *_error: object) -> None:
+        # A command that still runs would keep a cancelled caller waiting.
         if kind is not None:
-            self._session.cancel.set()  # a command that still runs ends now
+            self._session.cancel.set()
         await self._in_thread.call(self._close, heavy=True)
 
     def _close(self) -> None:

@@ -1,6 +1,5 @@
 """The verdict on a submitted change, and the reward that it gives."""
 
-from collections.abc import Mapping
 from typing import Final
 
 from pydantic import Field
@@ -62,7 +61,6 @@ class JudgeVerdict(Schema):
 
     @classmethod
     def of(cls, record: AttemptRecord, change_digest: str, kind: RewardKind) -> "JudgeVerdict":
-        """The verdict in a record."""
         to_fix = [test for test in record.tests if test.listed == "fail_to_pass"]
         fixed = sum(test.final is CaseOutcome.PASSED for test in to_fix)
         return cls(
@@ -113,24 +111,19 @@ class JudgeVerdict(Schema):
 def _reward(
     verdict: "AttemptRecord | JudgeVerdict", kind: RewardKind, share: float | None
 ) -> float | None:
-    """The reward; None without a verdict on the change: 0 would punish it for another's fault."""
     if verdict.resolved:
         return 1.0
+    # Without a verdict on the change: 0 would punish the model for another's fault.
     if verdict.fault is not Fault.AGENT:
         return None
-    may_have_part = kind is RewardKind.FIXED_SHARE and not verdict.quarantined
-    if not may_have_part or _regressed(verdict):
+    if isinstance(verdict, AttemptRecord):
+        regressed = verdict.counts.regressed
+    else:
+        regressed = verdict.regressed
+    if kind is not RewardKind.FIXED_SHARE or verdict.quarantined or regressed:
         return 0.0
     if verdict.rewards is not None:
-        return _script_reward(verdict.rewards)
+        # A script may give any numbers, and a reward is from 0 to 1.
+        limited = [min(1.0, max(0.0, each)) for each in verdict.rewards.values()]
+        return sum(limited) / len(limited) if limited else 0.0
     return 0.0 if share is None else share
-
-
-def _regressed(verdict: "AttemptRecord | JudgeVerdict") -> int:
-    return verdict.counts.regressed if isinstance(verdict, AttemptRecord) else verdict.regressed
-
-
-def _script_reward(rewards: Mapping[str, float]) -> float:
-    """The mean of a script's rewards, each limited to the range from 0 to 1."""
-    limited = [min(1.0, max(0.0, each)) for each in rewards.values()]
-    return sum(limited) / len(limited) if limited else 0.0

@@ -8,12 +8,12 @@ from collections.abc import (
     Callable,
     Generator,
     Iterable,
-    Iterator,
 )
 from concurrent.futures import Future
-from contextlib import aclosing, closing
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Protocol
@@ -108,12 +108,7 @@ class ScoreStream:
     def __iter__(self) -> Generator[tuple[int, JudgeVerdict], None, None]:
         if not isinstance(self._source, Iterable):
             raise TypeError("expected changes that can be iterated without `async`")
-        with closing(self._verdicts(iter(self._source))) as verdicts:
-            yield from verdicts
-
-    def _verdicts(
-        self, source: Iterator[Submission]
-    ) -> Generator[tuple[int, JudgeVerdict], None, None]:
+        source = iter(self._source)
         pending: dict[Future[JudgeVerdict], int] = {}
         ended: SimpleQueue[Future[JudgeVerdict]] = SimpleQueue()
         number = 0
@@ -141,15 +136,20 @@ class ScoreStream:
         ended: asyncio.Queue[tuple[int, Future[JudgeVerdict]] | None] = asyncio.Queue()
         pending: set[Future[JudgeVerdict]] = set()
 
+        def put(number: int, future: "Future[JudgeVerdict]") -> None:
+            # The verdict may come after the loop of its reader has ended.
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(ended.put_nowait, (number, future))
+
         async def submit_all() -> None:
-            """Take changes from the source while there are free slots."""
             number = 0
             async with aclosing(_asynchronous(self._source)) as submissions:
                 async for submission in submissions:
+                    # The source may be endless, so a change is taken once a slot is free.
                     await slots.acquire()
                     future = self._score(submission).future
                     pending.add(future)
-                    future.add_done_callback(_putting(loop, ended, number))
+                    future.add_done_callback(partial(put, number))
                     number += 1
 
         source = asyncio.create_task(submit_all())
@@ -170,19 +170,6 @@ class ScoreStream:
             source.cancel()
             for future in pending:
                 future.cancel()
-
-
-def _putting(
-    loop: asyncio.AbstractEventLoop,
-    ended: "asyncio.Queue[tuple[int, Future[JudgeVerdict]] | None]",
-    number: int,
-) -> "Callable[[Future[JudgeVerdict]], None]":
-    def put(future: "Future[JudgeVerdict]") -> None:
-        """Tell the loop, unless it is closed."""
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(ended.put_nowait, (number, future))
-
-    return put
 
 
 async def _asynchronous(

@@ -56,27 +56,24 @@ class SubmittedChange:
                 "expected a patch or a tree, found " + ("both" if patch else "neither")
             )
         if patch is not None:
-            return cls._of_patch(patch)
+            # Half of a surrogate pair is not text: such a patch does not apply, by its author's
+            # fault.
+            data = patch.encode("utf-8", "surrogatepass") if isinstance(patch, str) else patch
+            # git treats a patch without a last newline as truncated.
+            if data and not data.endswith(b"\n"):
+                data += b"\n"
+            if len(data) > MAX_PATCH_BYTES:
+                raise InputError(
+                    f"patch: expected at most {MAX_PATCH_BYTES >> 20} MiB, "
+                    f"found {len(data) / 2**20:.1f} MiB"
+                )
+            return cls(digest=_digest(b"patch", data), content=data)
         assert tree is not None
         members = _tar_members(tree) if isinstance(tree, bytes) else _folder_members(Path(tree))
         content, paths = _canonical_tar(members)
         return cls(digest=_digest(b"tree", content), content=content, paths=paths)
 
-    @classmethod
-    def _of_patch(cls, patch: str | bytes) -> "SubmittedChange":
-        # Half of a surrogate pair is not text: such a patch does not apply, by its author's fault.
-        content = patch.encode("utf-8", "surrogatepass") if isinstance(patch, str) else patch
-        if content and not content.endswith(b"\n"):
-            content += b"\n"  # git treats a patch without it as truncated
-        if len(content) > MAX_PATCH_BYTES:
-            raise InputError(
-                f"patch: expected at most {MAX_PATCH_BYTES >> 20} MiB, "
-                f"found {len(content) / 2**20:.1f} MiB"
-            )
-        return cls(digest=_digest(b"patch", content), content=content)
-
     def agent(self, task_id: TaskId) -> Agent:
-        """The agent that submits this change to a task."""
         if self.paths is not None:
             return TreeAgent(name=JUDGE_AGENT, tar=self.content, paths=self.paths)
         return PredictionsAgent({task_id: self.content or None}, name=JUDGE_AGENT)
@@ -84,8 +81,6 @@ class SubmittedChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Member:
-    """A file or a link of a tree."""
-
     path: PurePosixPath
     content: bytes = b""
     executable: bool = False
@@ -123,8 +118,11 @@ def _tar_members(content: bytes) -> Iterator[_Member]:
     try:
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:", errorlevel=1) as archive:
             for member in archive:
-                path = _checked_path(member.name)
-                if path is None or member.isdir():
+                path = PurePosixPath(member.name)
+                # The tar may come from another machine over HTTP.
+                if path.is_absolute() or ".." in path.parts:
+                    raise InputError(f"tree: {member.name!r}: expected a path inside the tree")
+                if member.isdir() or not path.parts or path.parts[0] == ".git":
                     continue
                 total += member.size
                 if total > MAX_TREE_BYTES:
@@ -145,14 +143,6 @@ def _tar_members(content: bytes) -> Iterator[_Member]:
         raise InputError(f"tree: expected a tar without compression: {error}") from None
 
 
-def _checked_path(name: str) -> PurePosixPath | None:
-    """The path of an entry; None for the root and for git's own files."""
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts:
-        raise InputError(f"tree: {name!r}: expected a path inside the tree")
-    return None if not path.parts or path.parts[0] == ".git" else path
-
-
 def _too_large() -> InputError:
     return InputError(
         f"tree: expected at most {MAX_TREE_BYTES >> 20} MiB in {MAX_TREE_ENTRIES} files, found more"
@@ -160,11 +150,12 @@ def _too_large() -> InputError:
 
 
 def _canonical_tar(members: Iterator[_Member]) -> tuple[bytes, frozenset[PurePosixPath]]:
-    """A tar in the order of the paths, without times and owners, and these paths."""
+    # In the order of the paths, without times and owners: equal trees have equal digests.
     found: dict[PurePosixPath, _Member] = {}
     total = 0
     for member in members:
-        found[member.path] = member  # the last entry of a path counts, as when a tar is unpacked
+        # The last entry of a path counts, as when a tar is unpacked.
+        found[member.path] = member
         total += len(member.content)
         if total > MAX_TREE_BYTES or len(found) > MAX_TREE_ENTRIES:
             raise _too_large()

@@ -52,7 +52,6 @@ class TaskRegister:
 
     @property
     def configuration(self) -> RunConfiguration:
-        """The configuration of the run so far."""
         return self._configuration
 
     def ready(self, task: Task | Path | str) -> ReadyTask:
@@ -63,14 +62,22 @@ class TaskRegister:
             UnavailableError: its image does not exist.
         """
         with self._loading, naming_arguments():
-            loaded = task if isinstance(task, Task) else self._load(str(task))
+            path = str(task)
+            if isinstance(task, Task):
+                loaded = task
+            elif path in self._loaded:
+                loaded = self._loaded[path]
+            else:
+                tasks = load_tasks([Path(path)], mirrors=self._resources.mirrors).tasks
+                if len(tasks) != 1:
+                    raise InputError(f"{path}: expected the folder of one task, found {len(tasks)}")
+                loaded = self._loaded[path] = tasks[0]
             found = self._ready.get(loaded.digest)
             if found is None:
                 found = self._ready[loaded.digest] = self._added(loaded)
             return found
 
     def next_number(self, task: Task) -> int:
-        """The number of the next attempt at a task."""
         with self._lock:
             number = self._numbers[task.id] = self._numbers.get(task.id, 0) + 1
             if number > self._configuration.attempts:
@@ -78,19 +85,11 @@ class TaskRegister:
             return number
 
     def write_ending(self, ending: RunEnding) -> None:
-        """Write to run.json how the run ended."""
         with self._lock:
             self._write(ended_at=datetime.now(UTC), ending=ending)
 
-    def _load(self, path: str) -> Task:
-        if path not in self._loaded:
-            tasks = load_tasks([Path(path)], mirrors=self._resources.mirrors).tasks
-            if len(tasks) != 1:
-                raise InputError(f"{path}: expected the folder of one task, found {len(tasks)}")
-            self._loaded[path] = tasks[0]
-        return self._loaded[path]
-
     def _added(self, task: Task) -> ReadyTask:
+        # Folders of attempts have the ids of their tasks as names.
         if any(each.entry.id == task.id for each in self._ready.values()):
             raise InputError(f"{task.id}: another task of this judge has this id; rename one")
         (given,) = with_host_variables([task], self._options.allow_env, os.environ)

@@ -18,16 +18,13 @@ from agentbench.core.files import write_atomically
 from agentbench.judge.judge_verdict import JudgeVerdict
 from agentbench.runs.store.configuration import TaskEntry
 
-FOLDER = "verdicts"
-"""The folder below the cache folder."""
+FOLDER = "verdicts"  # below the cache folder
 
 
 @cache
 def rules_version() -> str:
-    """A digest of agentbench's own code: a change of any rule makes earlier verdicts unusable.
-
-    A number that somebody has to raise by hand would be forgotten once.
-    """
+    """A digest of agentbench's own code: a change of any rule makes earlier verdicts unusable."""
+    # A number that somebody has to raise by hand would be forgotten once.
     digest = hashlib.sha256()
     root = Path(agentbench.__file__).parent
     for path in sorted(root.rglob("*.py")):
@@ -47,7 +44,8 @@ class VerdictCache:
     def load(self, entry: TaskEntry, image: str, change_digest: str) -> JudgeVerdict | None:
         """The verdict on an equal change to an equal task in an equal image, if one is stored."""
         path = self._path(entry, image, change_digest)
-        with suppress(OSError, ValidationError):  # a damaged file is as good as none
+        # A damaged file is as good as none.
+        with suppress(OSError, ValidationError):
             found = JudgeVerdict.model_validate_json(path.read_bytes())
             if (found.task_digest, found.change_digest) == (entry.digest, change_digest):
                 return found.replace(from_cache=True, task_id=entry.id)
@@ -58,7 +56,8 @@ class VerdictCache:
         if verdict.reward is None:
             return
         path = self._path(entry, image, verdict.change_digest)
-        with suppress(OSError):  # the cache is full or read-only: the verdict itself is not lost
+        # The cache may be full or read-only: the verdict itself is not lost.
+        with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, verdict.model_dump_json().encode())
 

@@ -5,7 +5,7 @@ import platform
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from agentbench.errors import UnavailableError, UsageError
@@ -16,9 +16,8 @@ from agentbench.test_tools import project
 from agentbench.test_tools.envelope import PathMask
 
 ENVIRONMENT_FOLDERS = (".venv", "venv", ".virtualenv")
-"""The folders of a project's environment, the most usual one first."""
 _RUNS_AT_ONCE = 4
-# Or pytest's ids would be relative to the common folder of a call's paths.
+# Without it, pytest's ids would be relative to the common folder of a call's paths.
 _SAME_ROOT = ("--rootdir=.",)
 
 
@@ -35,20 +34,15 @@ def interpreter_candidates(
     if explicit is not None:
         chosen = explicit / "bin" / "python" if explicit.is_dir() else explicit
         return (_interpreter("--python", chosen.absolute()),)
-    return tuple(_interpreter(*found) for found in _detected_interpreters(root, environ))
-
-
-def _detected_interpreters(root: Path, environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
-    """The place where each was found, and its path, which may not exist."""
-    activated = environ.get("VIRTUAL_ENV")
-    if activated:
-        yield "VIRTUAL_ENV", Path(activated, "bin", "python")
-    for folder in ENVIRONMENT_FOLDERS:
-        yield folder, root / folder / "bin" / "python"
+    found = []
+    if activated := environ.get("VIRTUAL_ENV"):
+        found.append(_interpreter("VIRTUAL_ENV", Path(activated, "bin", "python")))
+    found += [_interpreter(each, root / each / "bin" / "python") for each in ENVIRONMENT_FOLDERS]
     for name in ("python", "python3"):
-        found = shutil.which(name, path=environ.get("PATH"))
-        if found is not None:
-            yield f"{name} on PATH", Path(found).absolute()
+        path = shutil.which(name, path=environ.get("PATH"))
+        if path is not None:
+            found.append(_interpreter(f"{name} on PATH", Path(path).absolute()))
+    return tuple(found)
 
 
 def local_project(
@@ -75,12 +69,18 @@ def local_project(
         path = found[0].command.interpreter
         raise UsageError(f"--python: there is no interpreter at {path}")
     mounts = reporter_mounts()
+    # Paths in answers below these folders would tell a client about this machine and its user.
+    private = (environ.get("HOME", ""), sys.prefix, sys.base_prefix, tempfile.gettempdir())
     return project.PytestProject(
         root=PurePosixPath(folder),
         open=lambda: open_in_place(folder, environ=environ, mounts=mounts),
         interpreters=lambda: interpreter_candidates(folder, explicit=python, environ=environ),
         resolve=project.resolve_on_host,
-        mask=PathMask(PurePosixPath(folder), tops=os.listdir("/"), known=_private_folders(environ)),  # noqa: PTH208 - names alone
+        mask=PathMask(
+            PurePosixPath(folder),
+            tops=os.listdir("/"),  # noqa: PTH208 - names alone
+            known=[each for each in private if each.startswith("/")],
+        ),
         runs_at_once=_RUNS_AT_ONCE,
         env={},
         isolated=False,
@@ -93,8 +93,3 @@ def _interpreter(name: str, path: Path) -> project.PytestInterpreter:
         command=TestCommand(as_module=True, interpreter=str(path), options=_SAME_ROOT),
         missing=not path.is_file(),
     )
-
-
-def _private_folders(environ: Mapping[str, str]) -> Sequence[str]:
-    folders = (environ.get("HOME", ""), sys.prefix, sys.base_prefix, tempfile.gettempdir())
-    return [folder for folder in folders if folder.startswith("/")]

@@ -13,7 +13,6 @@ import anyio.to_thread
 from mcp import types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 
 from agentbench.core.schema import JsonObject
@@ -51,10 +50,11 @@ def compact_schema(schema: JsonObject) -> JsonObject:
     fields. Titles, defaults and inner descriptions are removed.
     """
     definitions = _object_fields(schema.get("$defs"))
-    properties = {
-        name: {**_field(field, definitions), **_description(field)}
-        for name, field in _object_fields(schema["properties"]).items()
-    }
+    properties = {}
+    for name, field in _object_fields(schema["properties"]).items():
+        properties[name] = _field(field, definitions)
+        if "description" in field:
+            properties[name]["description"] = field["description"]
     return {
         "type": "object",
         "properties": properties,
@@ -85,10 +85,6 @@ def _field(
             name: _field(each, definitions) for name, each in properties.items()
         }
     return schema
-
-
-def _description(field: JsonObject) -> JsonObject:
-    return {"description": field["description"]} if "description" in field else {}
 
 
 def _object_fields(value: object) -> dict[str, JsonObject]:
@@ -131,58 +127,53 @@ async def run_in_thread(
     """
     relay = _ProgressRelay(tell)
     watch = CallControl(cancel=Event(), progress=None if tell is None else relay.put)
+
+    async def pass_cancellation_on() -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            watch.cancel.set()
+
+    def none_if_interrupted() -> JsonObject | None:
+        try:
+            return work(watch)
+        # The sandbox's command was cancelled.
+        except RunCancelled:
+            return None
+
     async with anyio.create_task_group() as group:
-        group.start_soon(_set_when_cancelled, watch.cancel)
+        group.start_soon(pass_cancellation_on)
         group.start_soon(relay.pass_on)
-        answer = await anyio.to_thread.run_sync(_none_if_interrupted, work, watch, limiter=limiter)
+        answer = await anyio.to_thread.run_sync(none_if_interrupted, limiter=limiter)
         await relay.flush()
         group.cancel_scope.cancel()
     if answer is None:
-        await anyio.lowlevel.checkpoint()  # raises if this call was cancelled
+        # Raises if this call was cancelled.
+        await anyio.lowlevel.checkpoint()
         raise CallCancelledError
     return answer
 
 
 class _ProgressRelay:
-    """Passes progress from a thread to a coroutine; only the latest counts."""
-
     def __init__(self, tell: ProgressReporter | None) -> None:
         self._tell = tell
         self._latest: RunProgress | None = None
         self._told = -1
 
     def put(self, progress: RunProgress) -> None:
-        """Set the progress, from any thread."""
         self._latest = progress
 
     async def flush(self) -> None:
-        """Send new progress to the client; the protocol requires it to increase."""
+        # The protocol requires progress to increase.
         latest = self._latest
         if self._tell is not None and latest is not None and latest.done > self._told:
             self._told = latest.done
             await self._tell(latest)
 
     async def pass_on(self) -> None:
-        """Send progress while the call runs."""
         while self._tell is not None:
             await anyio.sleep(_POLL_SECONDS)
             await self.flush()
-
-
-async def _set_when_cancelled(cancel: Event) -> None:
-    try:
-        await anyio.sleep_forever()
-    finally:
-        cancel.set()
-
-
-def _none_if_interrupted(
-    work: Callable[[CallControl], JsonObject], watch: CallControl
-) -> JsonObject | None:
-    try:
-        return work(watch)
-    except RunCancelled:  # the sandbox's command was cancelled
-        return None
 
 
 async def answer_errors(
@@ -195,7 +186,8 @@ async def answer_errors(
         return await work()
     except arguments.InvalidArgumentsError as error:
         return invalid(error.faults)
-    except Exception:  # a bug must neither end the server nor reveal its traceback
+    # A bug must neither end the server nor reveal its traceback (docs/decisions/0005).
+    except Exception:
         incident = secrets.token_hex(_INCIDENT_BYTES)
         _logger.error("incident %s", incident, exc_info=True)
         return broken(incident)
@@ -264,7 +256,6 @@ class _Handlers:
     async def list_tools(
         self, _context: ServerRequestContext[object], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        """All tools."""
         isolated = self._project.isolated
         tools = [describe_tool(one, isolated=isolated) for one in self._tools]
         return types.ListToolsResult(tools=tools)
@@ -284,9 +275,21 @@ class _Handlers:
             message = f"there is no tool {name}; known: {', '.join(self._tools)}"
             raise MCPError(envelope.INVALID_PARAMS, message)
         if isinstance(tool, PytestTool):
-            tell = context.meta is not None and "progress_token" in context.meta
-            reporter = _progress_reporter(context.session) if tell else None
-            answer = await self._answer(tool, params.arguments, reporter)
+            # A client that wants progress gives a token for it.
+            wants_progress = context.meta is not None and "progress_token" in context.meta
+
+            async def tell(progress: RunProgress) -> None:
+                message = f"{progress.done} of {progress.collected} tests"
+                await context.session.report_progress(progress.done, progress.collected, message)
+
+            async def work() -> JsonObject:
+                parsed = arguments.read_arguments(tool.arguments, params.arguments)
+                call = partial(pytest_tools.call_pytest_tool, self._project, parsed)
+                return await run_in_thread(
+                    call, limiter=self._limiter, tell=tell if wants_progress else None
+                )
+
+            answer = await answer_errors(work, invalid_arguments, pytest_tools.internal_error)
             as_error = _as_protocol_error
         else:
             answer = await self._more[tool].answer(tool, params.arguments)
@@ -294,26 +297,6 @@ class _Handlers:
         if self._error_mode is ErrorMode.JSONRPC and pytest_tools.is_error(answer):
             raise as_error(answer)
         return pytest_tools.call_result(answer)
-
-    async def _answer(
-        self, tool: PytestTool, raw_arguments: JsonObject | None, tell: ProgressReporter | None
-    ) -> JsonObject:
-        async def work() -> JsonObject:
-            """Make the call."""
-            parsed = arguments.read_arguments(tool.arguments, raw_arguments)
-            call = partial(pytest_tools.call_pytest_tool, self._project, parsed)
-            return await run_in_thread(call, limiter=self._limiter, tell=tell)
-
-        return await answer_errors(work, invalid_arguments, pytest_tools.internal_error)
-
-
-def _progress_reporter(session: ServerSession) -> ProgressReporter:
-    async def tell(progress: RunProgress) -> None:
-        """Send progress to the client."""
-        message = f"{progress.done} of {progress.collected} tests"
-        await session.report_progress(progress.done, progress.collected, message)
-
-    return tell
 
 
 def _as_protocol_error(answer: JsonObject) -> MCPError:

@@ -1,8 +1,4 @@
-"""The transports of the MCP server: standard streams, and HTTP with a token.
-
-The SDK's reader cannot be cancelled, so a stopping server would wait for its client, and it drops
-invalid messages, for which JSON-RPC requires an error.
-"""
+"""The transports of the MCP server: standard streams, and HTTP with a token."""
 
 import contextlib
 import hmac
@@ -11,7 +7,7 @@ import json
 import os
 import socket
 import sys
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from threading import Thread
@@ -43,22 +39,27 @@ _BACKLOG = 128
 
 async def serve_stdio(server: Server[object]) -> None:
     """Serve one client until it closes stdin or stops reading."""
-    try:
-        await _serve_client(server)
-    except* BrokenPipeError:
-        _redirect_to_null(sys.stdout)  # to drop unflushed output, which the client does not read
-
-
-async def _serve_client(server: Server[object]) -> None:
-    private = os.dup(sys.stdin.fileno())  # child processes must not read from the client
+    # Child processes must not read from the client.
+    private = os.dup(sys.stdin.fileno())
     _redirect_to_null(sys.stdin)
     lines = _lines_of(private)
-    nothing = cast("anyio.AsyncFile[str]", _no_lines())  # only its lines are used
-    async with stdio_server(stdin=nothing) as (_, write), anyio.create_task_group() as group:
-        send, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        group.start_soon(_read_messages, lines, send, write.send)
-        await server.run(read, write, server.create_initialization_options())
-        group.cancel_scope.cancel()
+
+    # The SDK's own reader cannot be cancelled, so that a server which stops would wait for its
+    # client. It also drops invalid messages, for which JSON-RPC requires an error.
+    async def no_lines() -> AsyncIterator[str]:
+        return
+        yield
+
+    nothing = cast("anyio.AsyncFile[str]", no_lines())  # only its lines are used
+    try:
+        async with stdio_server(stdin=nothing) as (_, write), anyio.create_task_group() as group:
+            send, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+            group.start_soon(_read_messages, lines, send, write.send)
+            await server.run(read, write, server.create_initialization_options())
+            group.cancel_scope.cancel()
+    except* BrokenPipeError:
+        # Python would fail when it flushes at its end what the client no longer reads.
+        _redirect_to_null(sys.stdout)
 
 
 async def _read_messages(
@@ -74,8 +75,9 @@ async def _read_messages(
             except ValidationError as fault:
                 await answer(SessionMessage(_jsonrpc_error(fault.errors(include_input=False))))
                 continue
+            # A request with an invalid id, which the SDK takes for a notification.
             if isinstance(message, types.JSONRPCNotification) and "id" in json.loads(line):
-                await answer(SessionMessage(_jsonrpc_error(())))  # a request with an invalid id
+                await answer(SessionMessage(_jsonrpc_error(())))
                 continue
             await send.send(SessionMessage(message))
 
@@ -95,38 +97,28 @@ def _redirect_to_null(stream: TextIO) -> None:
     os.close(nothing)
 
 
-async def _no_lines() -> AsyncIterator[str]:
-    return
-    yield
-
-
 async def _lines_of(descriptor: int) -> AsyncIterator[bytes]:
     """The lines of a descriptor, read by a daemon thread."""
     send, receive = anyio.create_memory_object_stream[bytes](float("inf"))
     token = anyio.lowlevel.current_token()
 
     def read() -> None:
-        """Send each line of standard input to the server."""
-        over = (anyio.BrokenResourceError, anyio.RunFinishedError)  # the server has ended
-        with contextlib.suppress(*over):
-            for line in _split(descriptor):
-                anyio.from_thread.run_sync(send.send_nowait, line, token=token)
+        pending: list[bytes] = []
+        # The server may have ended.
+        with contextlib.suppress(anyio.BrokenResourceError, anyio.RunFinishedError):
+            while chunk := os.read(descriptor, _CHUNK):
+                *ended, rest = chunk.split(b"\n")
+                for part in ended:
+                    line = b"".join((*pending, part))
+                    anyio.from_thread.run_sync(send.send_nowait, line, token=token)
+                    pending.clear()
+                pending.append(rest)
             anyio.from_thread.run_sync(send.close, token=token)
 
     Thread(target=read, daemon=True).start()
     async with receive:
         async for line in receive:
             yield line
-
-
-def _split(descriptor: int) -> Iterator[bytes]:
-    pending: list[bytes] = []
-    while chunk := os.read(descriptor, _CHUNK):
-        *ended, rest = chunk.split(b"\n")
-        for part in ended:
-            yield b"".join((*pending, part))
-            pending.clear()
-        pending.append(rest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +138,15 @@ async def serve_http(
     Raises:
         UsageError: the address is not available.
     """
-    with closing(_listen(address)) as listener:
+    try:
+        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+        (family, *_, socket_address), *_ = found
+        bound = socket.create_server(socket_address[:2], family=family, backlog=_BACKLOG)
+    except OSError as fault:
+        raise UsageError(
+            f"cannot listen on {address.host}:{address.port}: {fault.strerror or fault}"
+        ) from fault
+    with closing(bound) as listener:
         port = listener.getsockname()[1]
         app = _app(server, address, port)
         config = uvicorn.Config(
@@ -174,31 +174,17 @@ def _app(server: Server[object], address: HttpAddress, port: int) -> Callable[..
 
 
 class _SingleTokenVerifier(TokenVerifier):
-    """Accepts only the token that the server was started with."""
-
     def __init__(self, token: str) -> None:
         self._token = token.encode()
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """Compare in constant time."""
+        # In constant time, so that its duration tells nothing about the token.
         if not hmac.compare_digest(token.encode("utf-8", "replace"), self._token):
             return None
         return AccessToken(token=token, client_id="agentbench", scopes=[])
 
 
-def _listen(address: HttpAddress) -> socket.socket:
-    try:
-        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-        (family, *_, socket_address), *_ = found
-        return socket.create_server(socket_address[:2], family=family, backlog=_BACKLOG)
-    except OSError as fault:
-        raise UsageError(
-            f"cannot listen on {address.host}:{address.port}: {fault.strerror or fault}"
-        ) from fault
-
-
 def _host_in_url(host: str) -> str:
-    """A host in the form of URLs."""
     try:
         return f"[{host}]" if ipaddress.ip_address(host).version == 6 else host
     except ValueError:

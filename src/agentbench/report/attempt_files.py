@@ -12,6 +12,7 @@ from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import CaseOutcome, NodeId
 from agentbench.taxonomy import StageName
 
+# The agent decides how large its patch and its report are.
 _MAX_BYTES = 32 * 1024 * 1024
 _TAIL_BYTES = 16 * 1024
 _LOG_PREFIX = re.compile(r"^\[ *\d+\.\d+ (?:stdout|stderr)\] ?")
@@ -25,6 +26,7 @@ def log_name(stage: str) -> str:
 class ReportedCase(Schema):
     """One test of a stored report."""
 
+    # Only a part of the stored report is read, and reports of former releases have other fields.
     model_config = ConfigDict(extra="ignore")
 
     node_id: NodeId
@@ -62,7 +64,6 @@ class AttemptFiles:
     open: Callable[[str], BinaryIO | None]
 
     def patch(self) -> bytes:
-        """The agent's patch; empty without one."""
         return self._read("patch.diff")
 
     def final_report(self) -> StoredReport:
@@ -78,6 +79,7 @@ class AttemptFiles:
         if file is None:
             return ()
         with file:
+            # Only the end is read, since a log may have any size.
             size = file.seek(0, 2)
             file.seek(max(0, size - _TAIL_BYTES))
             text = file.read(_TAIL_BYTES).decode("utf-8", "replace")
@@ -97,7 +99,6 @@ def files_in(folder: Path) -> AttemptFiles:
     """The files in an attempt's folder."""
 
     def opened(name: str) -> BinaryIO | None:
-        """A file, opened for reading; None if there is none."""
         path = folder / name
         return path.open("rb") if path.is_file() else None
 

@@ -6,7 +6,6 @@ from typing import NamedTuple
 from agentbench.core.display_text import counted, one_line, printable
 from agentbench.report.failed_test import FailedTest
 from agentbench.report.failure_cause import FailureCause
-from agentbench.report.patch_lines import PatchLine
 
 _MAX_VALUE = 240  # characters; three lines of a narrow terminal
 _MAX_LINE = 160
@@ -25,7 +24,10 @@ def cause_facts(cause: FailureCause) -> list[CauseFact]:
     facts = [*_test_facts(cause.test)] if cause.test is not None else []
     touched = cause.touched
     if touched.lines:
-        lines = [_patch_line(line) for line in touched.lines]
+        lines = [
+            printable(f"{line.path}:{line.line}  {line.sign} {line.text}", limit=_MAX_LINE)
+            for line in touched.lines
+        ]
         more = [f"and {counted(touched.more, 'more changed line')}"] if touched.more else []
         label = "in the traceback" if touched.in_traceback else "changed"
         facts.append(CauseFact(label, (*lines, *more)))
@@ -48,6 +50,7 @@ def cause_text(cause: FailureCause) -> Iterator[str]:
 def _test_facts(test: FailedTest) -> Iterator[CauseFact]:
     if test.assertion or test.where:
         where = f"{test.where}: " if test.where else ""
+        # An exception that the code raised is no assertion of the test.
         label = "assertion" if test.expected or "assert" in test.assertion.lower() else "raised at"
         yield CauseFact(label, (one_line(f"{where}{test.assertion}", limit=_MAX_VALUE),))
     if test.expected or test.actual:
@@ -58,7 +61,3 @@ def _test_facts(test: FailedTest) -> Iterator[CauseFact]:
         shown = tuple(printable(line, limit=_MAX_LINE) for line in lines[:_MESSAGE_LINES])
         if shown:
             yield CauseFact(label, (*shown, "…") if len(lines) > _MESSAGE_LINES else shown)
-
-
-def _patch_line(line: PatchLine) -> str:
-    return printable(f"{line.path}:{line.line}  {line.sign} {line.text}", limit=_MAX_LINE)

@@ -1,13 +1,13 @@
 """Compares two runs over the same tasks, and decides whether the second one is worse."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from agentbench.core.display_text import list_with_more, printable
 from agentbench.errors import InputError
 from agentbench.report import formatting, summary
-from agentbench.report.summary import Rate, ResultSummary, TaskOutcome
+from agentbench.report.summary import Rate, ResultSummary
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.scoring.paired_comparison import Difference, paired_difference
 from agentbench.scoring.statistics import ALPHA
@@ -51,7 +51,6 @@ class Comparison:
 
     @property
     def tasks(self) -> int:
-        """The number of common tasks."""
         return self.overall.tasks
 
 
@@ -72,9 +71,15 @@ def compare(
             f"nothing to compare: of {len(ours)} and {len(theirs)} tasks the two runs share none; "
             "compare runs of the same tasks"
         )
-    outcomes = {task: (ours[task], theirs[task]) for task in shared}
-    flips = list(_flips(outcomes))
-    both = Counter(outcomes.values())
+    both = Counter((ours[task], theirs[task]) for task in shared)
+    flips = [
+        Flip(
+            task_id=task,
+            first=Rate(resolved=ours[task].resolved, total=ours[task].attempts),
+            second=Rate(resolved=theirs[task].resolved, total=theirs[task].attempts),
+        )
+        for task in shared
+    ]
     judged = summary.judged_pairs(both)
     first_digests = {attempt.task_id: attempt.task_digest for attempt in first}
     second_digests = {attempt.task_id: attempt.task_digest for attempt in second}
@@ -85,6 +90,7 @@ def compare(
         only_second=tuple(sorted(theirs.keys() - ours.keys())),
         changed=tuple(task for task in shared if first_digests[task] != second_digests[task]),
         interpreters=tuple(_interpreter_changes(shared, first, second)),
+        # Equal shares are no flip.
         gained=tuple(flip for flip in flips if flip.second.share > flip.first.share),
         lost=tuple(flip for flip in flips if flip.second.share < flip.first.share),
         overall=paired_difference(summary.overall_pairs(both), alpha=alpha),
@@ -92,19 +98,13 @@ def compare(
     )
 
 
-def _flips(outcomes: Mapping[TaskId, tuple[TaskOutcome, TaskOutcome]]) -> Iterator[Flip]:
-    for task, both in outcomes.items():
-        first, second = (Rate(resolved=each.resolved, total=each.attempts) for each in both)
-        if first.share != second.share:
-            yield Flip(task_id=task, first=first, second=second)
-
-
 def _interpreter_changes(
     shared: Iterable[TaskId], first: Sequence[AttemptSummary], second: Sequence[AttemptSummary]
 ) -> Iterator[InterpreterChange]:
     for value_of in (_python_of, lambda attempt: attempt.image_name):
         ours, theirs = _by_task(first, value_of), _by_task(second, value_of)
-        known = ours.keys() & theirs.keys()  # older records name neither Python nor image
+        # Records of former releases name neither Python nor image.
+        known = ours.keys() & theirs.keys()
         changed = [task for task in shared if task in known and ours[task] != theirs[task]]
         for task in changed:
             before, after = (", ".join(sorted(own[task])) for own in (ours, theirs))
@@ -123,15 +123,14 @@ def _by_task(
 
 
 def _python_of(attempt: AttemptSummary) -> str | None:
-    """The Python without its patch release, which changes when a base image is built again."""
+    # The patch release changes when a base image is built again, which is no other Python.
     return attempt.python and f"Python {'.'.join(attempt.python.split('.')[:2])}"
 
 
 def regression(comparison: Comparison, *, strict: bool) -> str | None:
     """The regression in the second run, in one line; None if there is none.
 
-    A regression is a significantly lower rate of judged attempts. Task and infrastructure errors
-    are excluded, since they say nothing about the agent.
+    A regression is a significantly lower rate of judged attempts.
 
     Args:
         comparison: The comparison with the first run as the baseline.
@@ -146,6 +145,7 @@ def regression(comparison: Comparison, *, strict: bool) -> str | None:
             return None
         return f"regression: {len(names)} resolved less often: {list_with_more(names, _MAX_NAMED)}"
     judged = comparison.judged
+    # A run without any judged attempt proves nothing, so a gate in CI must not pass on it.
     if judged is None:
         raise InputError(
             f"cannot test for a regression: none of {comparison.tasks} shared tasks has a judged "

@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import islice
-from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal, NewType, Union, get_args, get_origin
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
 _BATCH = 256  # records in memory
 _PATCH_TEXT = "patch_text"
-"""The agent's change; the record has only its path and size."""
 
 
 def write_parquet(runs: Iterable[ReportedRun], target: BinaryIO) -> None:
@@ -61,13 +59,10 @@ def _rows(runs: Iterable[ReportedRun], schema: "pa.Schema") -> Iterator[dict[str
         for record in run.records():
             values = record.model_dump()
             row = {field.name: cell(values.get(field.name), field.type) for field in schema}
-            yield row | {_PATCH_TEXT: _patch_text(record, store.folder_of(record))}
-
-
-def _patch_text(record: AttemptRecord, folder: Path) -> str | None:
-    if record.patch is None:
-        return None
-    return files_in(folder).patch().decode("utf-8", "replace")
+            # The record has only the path and the size of the agent's change.
+            patch = files_in(store.folder_of(record)).patch() if record.patch else None
+            text = None if patch is None else patch.decode("utf-8", "replace")
+            yield row | {_PATCH_TEXT: text}
 
 
 def columns_of(table: type[Schema]) -> "list[tuple[str, pa.DataType]]":
@@ -119,7 +114,12 @@ def cell(value: object, kind: "pa.DataType") -> object:
         assert isinstance(value, Mapping)
         return {field.name: cell(value.get(field.name), field.type) for field in kind}
     if is_a.is_list(kind):
-        items = _entries(value) if isinstance(value, Mapping) else value
+        # A map as a struct would have a column for each key of any record.
+        items = (
+            [{"key": str(key), "value": each} for key, each in value.items()]
+            if isinstance(value, Mapping)
+            else value
+        )
         assert isinstance(items, (list, tuple))
         return [cell(item, kind.value_type) for item in items]
     if isinstance(value, timedelta):
@@ -127,7 +127,3 @@ def cell(value: object, kind: "pa.DataType") -> object:
     if is_a.is_string(kind):
         return str(value) if isinstance(value, str) else json.dumps(value)
     return value
-
-
-def _entries(table: Mapping[object, object]) -> list[dict[str, object]]:
-    return [{"key": str(key), "value": value} for key, value in table.items()]

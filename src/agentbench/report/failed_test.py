@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentbench.attempt.record import AttemptRecord
-from agentbench.integrity.records import SealedMismatch
 from agentbench.python_source import python_syntax
 from agentbench.report.attempt_files import ReportedCase, StoredReport
 from agentbench.report.patch_lines import frames_of
@@ -43,7 +42,11 @@ class FailedTest:
 def failing_tests(record: AttemptRecord) -> list[CaseChange]:
     """The deciding tests that did not pass, those that ended by themselves first."""
     deciding = [test for test in record.tests if test.listed] or list(record.tests)
-    return sorted(filter(_fails, deciding), key=lambda test: _rank(test.final))
+    # An outcome that the test gave itself says more than that of a test which was cut off.
+    return sorted(
+        filter(_fails, deciding),
+        key=lambda test: 2 if test.final is None else _RANKS.get(test.final, 2),
+    )
 
 
 def describe_test(test: CaseChange, record: AttemptRecord, report: StoredReport) -> FailedTest:
@@ -54,8 +57,17 @@ def describe_test(test: CaseChange, record: AttemptRecord, report: StoredReport)
     cases = [case for case in report.tests if case.node_id == test.node_id]
     case = next((one for one in cases if one.outcome is test.final), None)
     what = _ending(test)
+    # After a sealed run with wrong values there is no final test (docs/decisions/0008).
     if mismatch is not None and (case is None or not case.traceback):
-        return _by_mismatch(mismatch, what)
+        has_line = mismatch.line is not None
+        return FailedTest(
+            node_id=test.node_id,
+            what=what,
+            assertion=mismatch.assertion,
+            where=f"{file_of(mismatch.node_id)}:{mismatch.line}" if has_line else "",
+            expected=mismatch.expected,
+            actual=mismatch.actual,
+        )
     if case is None:
         return FailedTest(node_id=test.node_id, what=what)
     return _by_report(case, what)
@@ -65,10 +77,6 @@ def _fails(test: CaseChange) -> bool:
     if test.listed == "fail_to_pass":
         return test.final is not CaseOutcome.PASSED
     return test.final in FAILING_OUTCOMES or (test.listed is not None and test.final is None)
-
-
-def _rank(outcome: CaseOutcome | None) -> int:
-    return 2 if outcome is None else _RANKS.get(outcome, 2)
 
 
 def _ending(test: CaseChange) -> str:
@@ -85,18 +93,6 @@ def _ending(test: CaseChange) -> str:
     return f"{still}fails{phase}"
 
 
-def _by_mismatch(mismatch: SealedMismatch, what: str) -> FailedTest:
-    file = file_of(mismatch.node_id)
-    return FailedTest(
-        node_id=mismatch.node_id,
-        what=what,
-        assertion=mismatch.assertion,
-        where=f"{file}:{mismatch.line}" if mismatch.line is not None else "",
-        expected=mismatch.expected,
-        actual=mismatch.actual,
-    )
-
-
 def _by_report(case: ReportedCase, what: str) -> FailedTest:
     traceback, message = case.traceback or "", (case.message or "").strip()
     last = next(reversed(list(frames_of(traceback))), None)
@@ -104,8 +100,16 @@ def _by_report(case: ReportedCase, what: str) -> FailedTest:
     is_sealed = _HIDDEN_BY_SEAL in assertion
     compared = _compared_values(message[:_MAX_PARSED], assertion)
     expected, actual = compared or ("", "")
-    difference = _difference(message) if "..." in f"{expected}{actual}" else ""
-    if difference and expected == actual:  # pytest abridged what differs
+    difference = ""
+    if "..." in f"{expected}{actual}":
+        lines = message.splitlines()
+        sides = (n for n, line in enumerate(lines) if " == " in line or " != " in line)
+        after = lines[next(sides, len(lines)) + 1 :]
+        difference = "\n".join(
+            line for line in after if not line.strip().startswith(_NO_DIFFERENCE)
+        )
+    # pytest abridges long values, so that both may read the same: two equal lines explain nothing.
+    if difference and expected == actual:
         expected = actual = ""
     return FailedTest(
         node_id=case.node_id,
@@ -149,15 +153,6 @@ def _compared_values(message: str, source: str) -> tuple[str, str] | None:
     return sides if _expects_first(source) else (sides[1], sides[0])
 
 
-def _difference(message: str) -> str:
-    """The part of a message after the compared values."""
-    lines = message.splitlines()
-    at = next((n for n, line in enumerate(lines) if " == " in line or " != " in line), len(lines))
-    return "\n".join(
-        line for line in lines[at + 1 :] if not line.strip().startswith(_NO_DIFFERENCE)
-    )
-
-
 def _sides(text: str, operator: str) -> tuple[str, str] | None:
     """Both sides of a comparison; None if its operator is ambiguous."""
     try:
@@ -192,10 +187,7 @@ def _expects_first(source: str) -> bool:
 
 
 def _is_expected(node: ast.expr) -> bool:
-    name = python_syntax.name_of(node).lower()
-    return _is_literal(node) or name.startswith(_EXPECTED_NAMES)
-
-
-def _is_literal(node: ast.expr) -> bool:
+    if python_syntax.name_of(node).lower().startswith(_EXPECTED_NAMES):
+        return True
     kinds = (ast.Name, ast.Call, ast.Attribute, ast.Subscript, ast.Await)
     return not any(isinstance(each, kinds) for each in ast.walk(node))

@@ -4,7 +4,6 @@
 """
 
 import signal
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -52,6 +51,7 @@ _AGENT_ENDINGS = {
     AgentEnding.CRASHED: "The agent crashed",
     AgentEnding.INTERRUPTED: "The agent was interrupted",
 }
+# The beginning of the sentence on an exception: one of the sandbox is no failed clone.
 _RAISED = {
     FailureReason.SETUP_FAILED: "The set-up failed",
     FailureReason.SETUP_TIMEOUT: "The set-up ran out of time",
@@ -61,7 +61,6 @@ _RAISED = {
     FailureReason.TOOL_ERROR: "A tool of the agent failed",
     FailureReason.INTERRUPTED: "The agent was interrupted",
 }
-"""The beginning of the sentence about an exception, by its reason."""
 _PYTEST_FAULTS = frozenset({PytestOutcome.PYTEST_INTERNAL, PytestOutcome.USAGE})
 
 
@@ -70,7 +69,6 @@ _CHEATS = {
     ControlRule.SEALED: "the code gave other values when the expected ones were hidden",
     ControlRule.DIFFERED: "other tests did not end as they had to in a control run",
 }
-"""What a control run showed, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,8 +107,6 @@ def quarantine_text(record: AttemptRecord) -> str:
 
 
 class _Investigation:
-    """Looks for the cause of one failed attempt."""
-
     def __init__(self, record: AttemptRecord, files: AttemptFiles) -> None:
         self._record = record
         self._files = files
@@ -124,7 +120,6 @@ class _Investigation:
         return self._files.final_report()
 
     def cause(self) -> FailureCause:
-        """The cause."""
         stage = self._stage
         if stage is None:
             return FailureCause(summary=_sentence(self._detail))
@@ -134,7 +129,11 @@ class _Investigation:
             return self._of_final_test(stage)
         if stage.name is StageName.BASELINE_RUN:
             return self._of_baseline(stage)
-        if stage.evidence.agent is not None and not self._command_decides(stage):
+        # A limit or a lost sandbox ended the agent's command, which the agent itself cannot know.
+        decisive = {FailureReason.SANDBOX_ERROR, FailureReason.TIMEOUT}
+        was_cut_off = stage.ending not in {None, Ending.EXITED}
+        command_decides = self._record.failure_reason in decisive and was_cut_off
+        if stage.evidence.agent is not None and not command_decides:
             return self._by_agent(stage, stage.evidence.agent)
         return self._by_command(stage)
 
@@ -142,11 +141,6 @@ class _Investigation:
     def _detail(self) -> str:
         reason = self._record.failure_reason
         return self._record.detail or (reason.description if reason is not None else "")
-
-    def _command_decides(self, stage: StageRecord) -> bool:
-        """Whether the end of the agent's command says more than the agent's own detail."""
-        reasons = {FailureReason.SANDBOX_ERROR, FailureReason.TIMEOUT}
-        return self._record.failure_reason in reasons and stage.ending not in {None, Ending.EXITED}
 
     def _by_exception(self, stage: StageRecord) -> FailureCause:
         exception = stage.evidence.exception
@@ -164,6 +158,7 @@ class _Investigation:
         begins = begins or f"{_SUBJECTS[stage.name]} {how}"
         named = ": ".join(filter(None, (exception.type_name, text)))
         summary = f"{begins}: {named}{where}" if exception.type_name else (text or begins)
+        # The last lines of a log often repeat the exception.
         known = f"{exception.type_name}: {' '.join(exception.message.split())}"
         output = [line for line in self._tail(stage) if " ".join(line.split()) not in known]
         return FailureCause(
@@ -208,11 +203,15 @@ class _Investigation:
         subject = _SUBJECTS[stage.name]
         if stage.evidence.failed_before_tests:
             subject = "The command before the tests"
-        line = f"`{one_line(_line(command), limit=_MAX_COMMAND)}`"
+        # The user wrote the script, not the shell that runs it.
+        is_script = command.argv[:2] == ("sh", "-c") and len(command.argv) == 3
+        text = command.argv[2] if is_script else " ".join(command.argv)
+        line = f"`{one_line(text, limit=_MAX_COMMAND)}`"
         match command.ending:
             case Ending.TIMED_OUT:
                 limit = command.timeout.total_seconds() if command.timeout else stage.timeout_s
-                if stage.name is _AGENT:  # of which earlier commands used a part
+                if stage.name is _AGENT:
+                    # The command's own limit is what earlier commands of the agent have left of it.
                     limit = stage.timeout_s
                 after = f"its limit of {round(limit, 1):g} s" if limit is not None else "its limit"
                 shown = "" if stage.name is StageName.FINAL_TEST else f": {line}"
@@ -226,7 +225,13 @@ class _Investigation:
             case Ending.LOST:
                 return f"The sandbox or its engine went away during {_words(stage.name)}"
             case Ending.KILLED:
-                return f"{subject} was killed by {_signal_name(command.signal)}"
+                number = command.signal
+                if number is None:
+                    return f"{subject} was killed by an unknown signal"
+                # A real-time signal has a number, but no name.
+                known = number in set(signal.Signals)
+                name = f" ({signal.Signals(number).name})" if known else ""
+                return f"{subject} was killed by signal {number}{name}"
             case Ending.EXITED:
                 return f"{subject} exited with code {command.exit_code}: {line}"
 
@@ -261,14 +266,35 @@ class _Investigation:
         report = stage.evidence.report
         if report is not None and report.collection_errors:
             return self._by_collection_error(stage)
-        by_reason: Mapping[FailureReason, Callable[[StageRecord], FailureCause]] = {
-            FailureReason.TESTS_FAILED: self._by_tests,
-            FailureReason.INTERNAL_ERROR: self._by_pytest,
-            FailureReason.INTERRUPTED: self._by_interrupt,
-            FailureReason.NO_TESTS_COLLECTED: self._without_tests,
-        }
-        reason = self._record.failure_reason or FailureReason.UNKNOWN
-        return by_reason.get(reason, self._by_end_of_tests)(stage)
+        match self._record.failure_reason:
+            case FailureReason.TESTS_FAILED:
+                return self._by_tests(stage)
+            case FailureReason.INTERNAL_ERROR:
+                return self._by_pytest(stage)
+            case FailureReason.INTERRUPTED:
+                # pytest may name nothing but the kind of the interrupt.
+                what = one_line(self._report.detail or self._detail, limit=_MAX_TEXT)
+                summary = f"The code under test interrupted pytest: {what}"
+                traceback = self._report.text_output
+            case FailureReason.NO_TESTS_COLLECTED:
+                deciding = [test.node_id for test in self._record.tests if test.listed]
+                missing = f"Not found: {list_with_more(deciding, _MAX_NAMED)}." if deciding else ""
+                return FailureCause(
+                    summary="No tests were collected from the files of the tests to fix.",
+                    touched=self._touched(""),
+                    output=self._tail(stage),
+                    notes=(*([missing] if missing else ()), *self._patch_notes()),
+                )
+            case _:
+                # The process of the tests ended: by a limit, a signal, or its own exit.
+                ended = stage.evidence.command
+                summary = self._command_sentence(stage, ended) if ended else self._detail
+                traceback = ended.stderr if ended is not None else ""
+        return FailureCause(
+            summary=_sentence(f"{summary}{self._unfinished(stage)}"),
+            touched=self._touched(traceback),
+            notes=self._patch_notes(),
+        )
 
     def _by_tests(self, stage: StageRecord) -> FailureCause:
         if stage.evidence.rewards is not None:
@@ -301,8 +327,10 @@ class _Investigation:
         report = stage.evidence.report
         assert report is not None
         facts, errors = report.collection_facts, self._report.collection_errors
-        fact = next((one for one in facts if _is_named(one, self._detail)), None)
-        fact = fact or next(iter(facts), None)
+        # The detail names the file that decided; others may have failed in the baseline as well.
+        paths = [(one.path or one.file, one) for one in facts]
+        named = (one for path, one in paths if path and path in self._detail)
+        fact = next(named, None) or next(iter(facts), None)
         if fact is None:
             return FailureCause(summary=_sentence(self._detail), output=self._tail(stage))
         traceback = next((one.traceback for one in errors if one.file == fact.file), "")
@@ -322,7 +350,11 @@ class _Investigation:
         if rewards is not None or report is None:
             return self._by_rewards(stage) if rewards is not None else self._by_command(stage)
         traceback = self._report.detail or ""
-        error = _fact_in(traceback or _without_prefix(self._report.text_output))
+        # pytest marks each line of its own traceback, in which the error is found without marks.
+        output_lines = self._report.text_output.splitlines()
+        text = traceback or "\n".join(li.removeprefix("INTERNALERROR> ") for li in output_lines)
+        root = next((li[9:] for li in text.splitlines() if li.startswith("rootdir: ")), "")
+        error = collection_fact("", "", text, root or "/workspace")
         if report.outcome is PytestOutcome.SPAWN:
             summary = f"pytest could not start: {self._report.spawn_error or self._detail}"
         elif report.outcome in _PYTEST_FAULTS and error.error:
@@ -344,34 +376,6 @@ class _Investigation:
             summary=_sentence(summary), output=output, touched=touched, notes=self._patch_notes()
         )
 
-    def _by_interrupt(self, stage: StageRecord) -> FailureCause:
-        what = one_line(self._report.detail or self._detail, limit=_MAX_TEXT)
-        summary = f"The code under test interrupted pytest: {what}{self._unfinished(stage)}"
-        touched = self._touched(self._report.text_output)
-        return FailureCause(summary=_sentence(summary), touched=touched, notes=self._patch_notes())
-
-    def _without_tests(self, stage: StageRecord) -> FailureCause:
-        summary = "No tests were collected from the files of the tests to fix."
-        deciding = [test.node_id for test in self._record.tests if test.listed]
-        missing = f"Not found: {list_with_more(deciding, _MAX_NAMED)}." if deciding else ""
-        return FailureCause(
-            summary=summary,
-            touched=self._touched(""),
-            output=self._tail(stage),
-            notes=(*([missing] if missing else ()), *self._patch_notes()),
-        )
-
-    def _by_end_of_tests(self, stage: StageRecord) -> FailureCause:
-        """The process of the tests ended: by a limit, a signal, or its own exit."""
-        command = stage.evidence.command
-        sentence = self._command_sentence(stage, command) if command is not None else self._detail
-        traceback = command.stderr if command is not None else ""
-        return FailureCause(
-            summary=_sentence(f"{sentence}{self._unfinished(stage)}"),
-            touched=self._touched(traceback),
-            notes=self._patch_notes(),
-        )
-
     def _unfinished(self, stage: StageRecord) -> str:
         """The test that ran when the run ended, as the end of a sentence."""
         cases = reported_cases(stage.evidence)
@@ -386,39 +390,11 @@ def _words(stage: StageName) -> str:
     return stage.replace("_", " ")
 
 
-def _is_named(fact: CollectionFact, detail: str) -> bool:
-    return bool(fact.path or fact.file) and (fact.path or fact.file) in detail
-
-
-def _fact_in(text: str) -> CollectionFact:
-    """The error in which a traceback ends."""
-    root = next((line[9:] for line in text.splitlines() if line.startswith("rootdir: ")), "")
-    return collection_fact("", "", text, root or "/workspace")
-
-
 def _fact_text(fact: CollectionFact) -> str:
     line = f":{fact.line}" if fact.line is not None else ""
     place = f"{fact.path}{line}" if fact.path else ""
     message = f": {fact.message}" if fact.message else ""
     return f"{fact.error or 'an error'}{f' in {place}' if place else ''}{message}"
-
-
-def _without_prefix(output: str) -> str:
-    lines = (line.removeprefix("INTERNALERROR> ") for line in output.splitlines())
-    return "\n".join(lines)
-
-
-def _line(command: CommandResult) -> str:
-    """A command as the user wrote it, without the shell that runs it."""
-    shell = command.argv[:2] == ("sh", "-c") and len(command.argv) == 3
-    return command.argv[2] if shell else " ".join(command.argv)
-
-
-def _signal_name(number: int | None) -> str:
-    if number is None:
-        return "an unknown signal"
-    known = number in set(signal.Signals)
-    return f"signal {number}{f' ({signal.Signals(number).name})' if known else ''}"
 
 
 def _sentence(text: str) -> str:

@@ -8,7 +8,7 @@ it does not count as passed.
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import PurePosixPath
@@ -20,7 +20,6 @@ from agentbench.attempt.record import AttemptRecord
 from agentbench.core.display_text import printable
 from agentbench.report.attempt_columns import (
     COLUMNS,
-    AttemptColumn,
     in_order,
     rows,
     tampered_text,
@@ -40,7 +39,8 @@ if TYPE_CHECKING:
 
 
 _MAX_ALIGNED_ROWS = 2_000  # rows; larger tables are plain lines, which are not measured first
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # that a spreadsheet would evaluate
+# A spreadsheet would evaluate such a cell, whose text may come from an agent.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _SUITE_END = "</testsuite>"
 _MAX_MESSAGE = 300  # characters
 _MAX_TEXT = 10_000
@@ -50,7 +50,13 @@ _NOT_IN_XML = ("\ufffe", "\uffff")  # not allowed in XML 1.0; `printable` replac
 def print_table(attempts: Iterable[AttemptRecord | AttemptSummary], console: Console) -> None:
     """Attempts as a table at a terminal, without uninformative columns."""
     cells = list(rows(in_order(attempts)))
-    columns = [each for each in COLUMNS if each.in_table and _is_informative(each, cells)]
+    columns = []
+    for column in COLUMNS:
+        texts = {row[column.name] for row in cells}
+        is_constant = column.is_of_run and len(texts) <= 1
+        is_shown = column.is_always_shown or column.is_of_run or bool(texts - {"", "1"})
+        if column.in_table and is_shown and not is_constant:
+            columns.append(column)
     table = [[row[column.name] for column in columns] for row in cells]
     if len(table) <= _MAX_ALIGNED_ROWS:
         print_rows(columns, table, console)
@@ -66,13 +72,6 @@ def print_table(attempts: Iterable[AttemptRecord | AttemptSummary], console: Con
         console.file.write("  ".join(padded).rstrip() + "\n")
 
 
-def _is_informative(column: AttemptColumn, rows: Sequence[Mapping[str, str]]) -> bool:
-    texts = {row[column.name] for row in rows}
-    if column.is_of_run:
-        return len(texts) > 1
-    return column.is_always_shown or bool(texts - {"", "1"})
-
-
 def json_chunks(
     results: Sequence[AgentResult],
     records: Iterable[AttemptRecord],
@@ -84,6 +83,7 @@ def json_chunks(
         leaderboard=None if leaderboard is None else LeaderboardDocument.of(leaderboard),
         attempts=(),
     )
+    # A run may have more records than fit in memory, so each is printed as soon as it is read.
     yield head.model_dump_json(indent=1).removesuffix("]\n}")
     comma = "\n"
     for record in records:
@@ -97,16 +97,11 @@ def csv_lines(attempts: Iterable[AttemptSummary]) -> Iterator[str]:
     line = io.StringIO()
     writer = csv.writer(line, lineterminator="\n")
     names = [column.name for column in COLUMNS]
-    lines = ([_no_formula(cell) for cell in row.values()] for row in rows(attempts))
-    for cells in chain([names], lines):
-        writer.writerow(cells)
+    for cells in chain([names], (row.values() for row in rows(attempts))):
+        writer.writerow(f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell for cell in cells)
         yield line.getvalue()
         line.seek(0)
         line.truncate()
-
-
-def _no_formula(cell: str) -> str:
-    return f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,14 +118,31 @@ class JUnitSuite:
 
 def junit_lines(suites: Iterable[JUnitSuite]) -> Iterator[str]:
     """JUnit XML, one line per case."""
+    from junitparser import Skipped, TestCase, TestSuite
+
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n'
     for suite in suites:
-        yield f"{_suite_start(suite)}\n"
+        summary = ResultSummary.of(suite.attempts)
+        element = TestSuite(xml_text(suite.label, limit=_MAX_MESSAGE))
+        element.tests = summary.overall.total + len(suite.unmade)
+        element.failures = dict(summary.faults).get(Fault.AGENT, 0)
+        element.errors = summary.overall.total - summary.overall.resolved - element.failures
+        element.skipped = len(suite.unmade)
+        element.time = round(summary.attempt_seconds, 3)
+        element.add_property("resolved", str(summary.overall))
+        element.add_property("resolved, judged attempts", str(summary.judged))
+        element.add_property("quarantined", str(summary.quarantined))
+        element.add_property(TAMPERED, str(summary.tampered))
+        # Its cases follow line by line, since a run may have more than fit in memory.
+        yield f"{_text_of(element).removesuffix(_SUITE_END)}\n"
         label = xml_text(suite.label, limit=_MAX_MESSAGE)
         for attempt in suite.attempts:
             yield f"{_case(attempt, label, suite)}\n"
         for unmade in suite.unmade:
-            yield f"{_skipped(unmade, label)}\n"
+            case = TestCase(_case_name(*unmade), label, 0.0)
+            what = "planned, but not run: continue with `agentbench resume`"
+            case.result = [Skipped(what, "not run")]
+            yield f"{_text_of(case)}\n"
         yield f"{_SUITE_END}\n"
     yield "</testsuites>\n"
 
@@ -143,24 +155,6 @@ def xml_text(text: str, *, limit: int) -> str:
     return visible_text
 
 
-def _suite_start(suite: JUnitSuite) -> str:
-    from junitparser import TestSuite
-
-    summary = ResultSummary.of(suite.attempts)
-    faults = dict(summary.faults)
-    element = TestSuite(xml_text(suite.label, limit=_MAX_MESSAGE))
-    element.tests = summary.overall.total + len(suite.unmade)
-    element.failures = faults.get(Fault.AGENT, 0)
-    element.errors = summary.overall.total - summary.overall.resolved - element.failures
-    element.skipped = len(suite.unmade)
-    element.time = round(summary.attempt_seconds, 3)
-    element.add_property("resolved", str(summary.overall))
-    element.add_property("resolved, judged attempts", str(summary.judged))
-    element.add_property("quarantined", str(summary.quarantined))
-    element.add_property(TAMPERED, str(summary.tampered))
-    return _text_of(element).removesuffix(_SUITE_END)
-
-
 def _case(attempt: AttemptSummary, label: str, suite: JUnitSuite) -> str:
     from junitparser import Error, Failure, TestCase
 
@@ -170,34 +164,26 @@ def _case(attempt: AttemptSummary, label: str, suite: JUnitSuite) -> str:
         reason = str(attempt.failure_reason or verdict_word(attempt))
         message = f"{reason}: {attempt.detail}" if attempt.detail else reason
         result = kind(xml_text(message, limit=_MAX_MESSAGE), reason)
-        result.text = xml_text(_explanation(attempt, suite), limit=_MAX_TEXT)
+        # A message such as "3 of 8 tests failed" explains nothing: a CI system shows this text,
+        # and its reader needs the failing test, and the run that the files are in.
+        described, cause = attempt.failure_reason, suite.cause_of(attempt)
+        detail = attempt.detail or (described.description if described else "")
+        lines = (
+            f"{verdict_word(attempt)}, fault: {attempt.fault}",
+            f"{described}: {detail}" if described else detail,
+            *(cause_text(cause) if cause is not None else ()),
+            f"files: {PurePosixPath(suite.folder, 'attempts', attempt.folder_name)}",
+        )
+        result.text = xml_text("\n".join(filter(None, lines)), limit=_MAX_TEXT)
         case.result = [result]
-    if attempt.tampered:  # JUnit has no other field for a passed case
+    if attempt.tampered:
+        # JUnit has no other field for a passed case.
         case.system_out = f"{TAMPERED}: {tampered_text(attempt)}"
-    return _text_of(case)
-
-
-def _skipped(unmade: AttemptKey, label: str) -> str:
-    from junitparser import Skipped, TestCase
-
-    case = TestCase(_case_name(*unmade), label, 0.0)
-    case.result = [Skipped("planned, but not run: continue with `agentbench resume`", "not run")]
     return _text_of(case)
 
 
 def _case_name(task: str, attempt: int) -> str:
     return task if attempt == 1 else f"{task} attempt {attempt}"
-
-
-def _explanation(attempt: AttemptSummary, suite: JUnitSuite) -> str:
-    reason, cause = attempt.failure_reason, suite.cause_of(attempt)
-    lines = [
-        f"{verdict_word(attempt)}, fault: {attempt.fault}",
-        f"{reason}: {attempt.detail or reason.description}" if reason else attempt.detail,
-        *(cause_text(cause) if cause is not None else ()),
-        f"files: {PurePosixPath(suite.folder, 'attempts', attempt.folder_name)}",
-    ]
-    return "\n".join(filter(None, lines))
 
 
 def _text_of(element: "Element") -> str:

@@ -81,13 +81,13 @@ def points(difference: float) -> str:
 
 def point_interval(interval: Interval, *, confidence: float = 1 - ALPHA) -> str:
     """An interval such as `95 % CI +10.0 to +30.0`; only a bound of zero is shown as zero."""
-    low, high = (_bound_text(bound) for bound in interval)
-    return f"{100 * confidence:.4g} % CI {low} to {high}"
-
-
-def _bound_text(bound: float) -> str:
-    text = points(bound)
-    return f"{100 * bound:+.1g}".replace("-", "\u2212") if text == "0.0" and bound else text
+    bounds = []
+    for bound in interval:
+        text = points(bound)
+        # A bound that is rounded to zero would look as if the interval included zero.
+        is_rounded = text == "0.0" and bound
+        bounds.append(f"{100 * bound:+.1g}".replace("-", "\u2212") if is_rounded else text)
+    return f"{100 * confidence:.4g} % CI {' to '.join(bounds)}"
 
 
 def p_value(value: float, *, alpha: float = ALPHA) -> str:
@@ -95,6 +95,7 @@ def p_value(value: float, *, alpha: float = ALPHA) -> str:
     if value < min(_SMALLEST_P, alpha):
         return f"p < {_SMALLEST_P}"
     digits = 2
+    # "p = 0.05" beside "Not statistically significant" would contradict itself.
     while value != alpha and float(f"{value:.{digits}g}") == alpha and digits < _MOST_DIGITS:
         digits += 1
     return f"p = {value:.{digits}g}"
@@ -132,10 +133,17 @@ class Statement:
 def statement(difference: Difference) -> Statement:
     """The statement on a difference."""
     test = f"{difference.test[0].upper()}{difference.test[1:]}"
+    p_text = p_value(difference.p_value, alpha=difference.alpha)
+    better = "second" if difference.difference > 0 else "first"
+    verdict = (
+        f"Statistically significant ({p_text}): the {better} run is better"
+        if difference.is_significant
+        else f"Not statistically significant ({p_text})"
+    )
     return Statement(
         difference=f"{points(difference.difference)} points",
         interval=point_interval(difference.interval, confidence=1 - difference.alpha),
-        verdict=_verdict_text(difference),
+        verdict=verdict,
         test=f"{test} over {counted(difference.tasks, 'task')}",
         power=detectable(difference),
     )
@@ -147,11 +155,3 @@ def detectable(difference: Difference) -> str:
         return "Too few tasks to detect any difference"
     least = f"{100 * difference.detectable:.1f}"
     return f"Differences of {least} points or more are detectable (80 % power)"
-
-
-def _verdict_text(difference: Difference) -> str:
-    p_value_text = p_value(difference.p_value, alpha=difference.alpha)
-    if not difference.is_significant:
-        return f"Not statistically significant ({p_value_text})"
-    better = "second" if difference.difference > 0 else "first"
-    return f"Statistically significant ({p_value_text}): the {better} run is better"

@@ -50,14 +50,26 @@ class HeatMap:
 
 def heat_map(runs: Sequence[Sequence[AttemptSummary]]) -> HeatMap:
     """The heat map of some runs, each given by its attempts."""
-    counts = [_counts(attempts) for attempts in runs]
+    counts = []
+    for attempts in runs:
+        total = Counter(attempt.task_id for attempt in attempts)
+        resolved = Counter(attempt.task_id for attempt in attempts if attempt.resolved)
+        counts.append(
+            {task: HeatMapCell(resolved=resolved[task], total=total[task]) for task in total}
+        )
     tasks = sorted(set().union(*counts))
     cells = {task: tuple(own.get(task) for own in counts) for task in tasks}
     if len(tasks) <= _MAX_COMPLETE:
         return HeatMap(rows=_ordered_rows(tasks, cells), tasks=len(tasks))
+    # Tasks on which all runs agree say nothing about their difference, so they have no row.
     share = {task: _share(cells[task]) for task in tasks}
     mixed = [task for task in tasks if 0 < share[task] < 1]
-    mixed.sort(key=lambda task: -_spread(cells[task]))
+    spread = {}
+    for task in mixed:
+        shares = [cell.resolved / cell.total for cell in cells[task] if cell is not None]
+        # How much runs differ decides, then how mixed their attempts are.
+        spread[task] = max(shares) - min(shares) + 0.1 * (0.5 - abs(share[task] - 0.5))
+    mixed.sort(key=lambda task: -spread[task])
     return HeatMap(
         rows=_ordered_rows(mixed[:_MAX_ROWS], cells),
         always=[task for task in tasks if share[task] == 1],
@@ -65,14 +77,6 @@ def heat_map(runs: Sequence[Sequence[AttemptSummary]]) -> HeatMap:
         beyond=sorted(mixed[_MAX_ROWS:]),
         tasks=len(tasks),
     )
-
-
-def _counts(attempts: Sequence[AttemptSummary]) -> dict[TaskId, HeatMapCell]:
-    total = Counter(attempt.task_id for attempt in attempts)
-    resolved = Counter(attempt.task_id for attempt in attempts if attempt.resolved)
-    return {
-        task: HeatMapCell(resolved=resolved[task], total=count) for task, count in total.items()
-    }
 
 
 def _ordered_rows(
@@ -85,9 +89,3 @@ def _ordered_rows(
 def _share(cells: HeatMapCells) -> float:
     filled_cells = [cell for cell in cells if cell is not None]
     return sum(cell.resolved for cell in filled_cells) / sum(cell.total for cell in filled_cells)
-
-
-def _spread(cells: HeatMapCells) -> float:
-    """The sort key of a task: how much runs differ, then how mixed their attempts are."""
-    shares = [cell.resolved / cell.total for cell in cells if cell is not None]
-    return max(shares) - min(shares) + 0.1 * (0.5 - abs(_share(cells) - 0.5))

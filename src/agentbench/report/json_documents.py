@@ -173,7 +173,6 @@ class LeaderboardDocument(Schema):
 
     @classmethod
     def of(cls, leaderboard: Leaderboard) -> "LeaderboardDocument":
-        """The document of a leaderboard."""
         names = [entry.label for entry in leaderboard.entries]
         return cls(
             tasks=leaderboard.tasks,
@@ -230,7 +229,6 @@ class DifferenceDocument(Schema):
 
     @classmethod
     def of(cls, difference: Difference) -> "DifferenceDocument":
-        """The document of a difference."""
         return cls(
             **{one.name: getattr(difference, one.name) for one in fields(difference)},
             confidence=1 - difference.alpha,
@@ -278,7 +276,6 @@ class SideDocument(SummaryDocument):
 
     @classmethod
     def of(cls, label: str, summary: ResultSummary) -> "SideDocument":
-        """The document of a run's summary."""
         return cls(label=label, **dict(SummaryDocument.model_validate(summary)))
 
 
@@ -312,7 +309,6 @@ class ComparisonDocument(Schema):
 
     @classmethod
     def of(cls, comparison: Comparison, names: tuple[str, str]) -> "ComparisonDocument":
-        """The document of a comparison."""
         judged = comparison.judged
         return cls(
             first=SideDocument.of(names[0], comparison.first),
@@ -358,7 +354,6 @@ class _DescribedSchema(GenerateJsonSchema):
     """A JSON Schema with the docstrings of fields as their descriptions."""
 
     def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
-        """The schema of one model."""
         document = super().model_schema(schema)
         model: type[BaseModel] = schema["cls"]
         docstrings = field_docstrings(model)

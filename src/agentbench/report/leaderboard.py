@@ -7,7 +7,7 @@ have no meaning.
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
@@ -91,6 +91,7 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
         (-rate.share, -own.overall.share, label)
         for rate, own, label in zip(rates, summaries, labels, strict=True)
     ]
+    # The label decides a tie, so that the order of the command's arguments never does.
     order = sorted(range(len(entrants)), key=keys.__getitem__)
     pairs = _pairs([outcomes[number] for number in order]) if with_groups else ()
     apart = [(pair.first, pair.second) for pair in pairs if pair.p_value < ALPHA]
@@ -107,28 +108,22 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
 
 
 def label_runs(entrants: Sequence[Entrant]) -> tuple[str, ...]:
-    """A unique label for each run: its agent and model, and its name if necessary.
-
-    A shell command says little about an agent, so its runs always have their names.
-    """
-    names = [_agent_name(entrant) for entrant in entrants]
+    """A unique label for each run: its agent and model, and its name if necessary."""
+    names = []
+    for entrant in entrants:
+        agents = list(dict.fromkeys((each.agent, each.model) for each in entrant.attempts))
+        first = " ".join(filter(None, agents[0])) if agents else f"{entrant.name}, no attempts"
+        names.append(f"{first} and {len(agents) - 1} more" if len(agents) > 1 else first)
     often = Counter(names)
     label_counts: Counter[str] = Counter()
     labels = []
     for name, entrant in zip(names, entrants, strict=True):
+        # The text of a shell command filled the heads of tables, and told no runs apart.
         is_command = entrant.agent_command is not None and bool(entrant.attempts)
         label = f"{name} ({entrant.name})" if often[name] > 1 or is_command else name
         label_counts[label] += 1
         labels.append(f"{label} #{label_counts[label]}" if label_counts[label] > 1 else label)
     return tuple(labels)
-
-
-def _agent_name(entrant: Entrant) -> str:
-    if not entrant.attempts:
-        return f"{entrant.name}, no attempts"
-    (agent, model), *others = dict.fromkeys((each.agent, each.model) for each in entrant.attempts)
-    first = f"{agent} {model}" if model else agent
-    return f"{first} and {len(others)} more" if others else first
 
 
 def _pairs(outcomes: Sequence[Mapping[TaskId, TaskOutcome]]) -> tuple[RunPair, ...]:
@@ -174,7 +169,18 @@ def results_by_agent(entrants: Sequence[Entrant]) -> tuple[AgentResult, ...]:
     pools: dict[tuple[_ResultKey, str | None], list[tuple[str, list[AttemptSummary]]]] = {}
     for entrant in entrants:
         apart = None if entrant.is_configuration_known else entrant.name
-        for key, attempts in _attempts_by_agent(entrant):
+        parts: dict[tuple[str | None, str | None], list[AttemptSummary]] = {}
+        for attempt in entrant.attempts:
+            parts.setdefault((attempt.agent, attempt.model), []).append(attempt)
+        # A run without attempts has a result as well, or it would vanish from the report.
+        for (agent, model), attempts in (parts or {(None, None): []}).items():
+            key = _ResultKey(
+                agent=agent,
+                agent_command=entrant.agent_command,
+                model=model,
+                base_url=entrant.base_url,
+                task_set=task_set((each.task_id, each.task_digest) for each in attempts),
+            )
             pools.setdefault((key, apart), []).append((entrant.name, attempts))
     labels = [" ".join(filter(None, (key.agent or "no attempts", key.model))) for key, _ in pools]
     often = Counter(labels)
@@ -192,23 +198,6 @@ def results_by_agent(entrants: Sequence[Entrant]) -> tuple[AgentResult, ...]:
             )
         )
     return tuple(results)
-
-
-def _attempts_by_agent(entrant: Entrant) -> Iterator[tuple[_ResultKey, list[AttemptSummary]]]:
-    parts: dict[tuple[str | None, str | None], list[AttemptSummary]] = {}
-    for attempt in entrant.attempts:
-        parts.setdefault((attempt.agent, attempt.model), []).append(attempt)
-    for (agent, model), attempts in (parts or {(None, None): []}).items():
-        yield (
-            _ResultKey(
-                agent=agent,
-                agent_command=entrant.agent_command,
-                model=model,
-                base_url=entrant.base_url,
-                task_set=task_set((each.task_id, each.task_digest) for each in attempts),
-            ),
-            attempts,
-        )
 
 
 def task_set(tasks: Iterable[tuple[TaskId, str]]) -> str:

@@ -91,6 +91,7 @@ def _line_of(files: Sequence[FilePatch], frame: Frame) -> PatchLine | None:
         if frame.path == file.path or frame.path.endswith(f"/{file.path}"):
             new = (line for line in _numbered(file) if line.sign != "-")
             known = next((line for line in new if line.line == frame.line), None)
+            # A frame in a changed file, but outside its hunks, is still the agent's code.
             unknown = PatchLine(path=file.path, line=frame.line, text=frame.text, sign=" ")
             return known or unknown
     return None

@@ -51,7 +51,6 @@ class ReportedRun:
 
     @property
     def entrant(self) -> Entrant:
-        """The run for a leaderboard."""
         known = self._configuration
         return Entrant(
             name=self.folder.resolve().name,
@@ -75,10 +74,10 @@ class ReportedRun:
         It raises InputError if the record was changed since, or is invalid.
         """
         numbers = {attempt_key(self.reading.summaries[n]): n for n in self.latest}
-        store = RunStore(self.folder)  # also of a run without a readable run.json
+        # Not `RunStore.open`: a run without a readable run.json has causes as well.
+        store = RunStore(self.folder)
 
         def cause_of(attempt: AttemptSummary) -> FailureCause | None:
-            """Read one record, and the files of its attempt."""
             (record,) = self.reading.records([numbers[attempt_key(attempt)]])
             return find_cause(record, files_in(store.folder_of(record)))
 

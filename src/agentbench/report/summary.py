@@ -17,8 +17,9 @@ from agentbench.taxonomy import FailureReason, Fault
 
 _Key = TypeVar("_Key")
 
+# They say nothing about the agent, so the second denominator excludes them. The first one never
+# does: an attempt that is left out of both would make a rate look better than the run was.
 EXCLUDED_FAULTS = frozenset({Fault.TASK, Fault.INFRASTRUCTURE})
-"""The faults that the second denominator excludes."""
 TAMPERED = "tampered with tests"
 """The name of the count of attempts that changed tests or their configuration."""
 _MAX_CHARACTERS = 300
@@ -36,7 +37,6 @@ class TaskOutcome(NamedTuple):
 
     @property
     def overall_score(self) -> TaskScore:
-        """The score over all attempts."""
         return TaskScore(self.resolved, self.attempts)
 
     @property
@@ -48,9 +48,10 @@ class TaskOutcome(NamedTuple):
 def outcomes_by_task(attempts: Iterable[AttemptSummary]) -> dict[TaskId, TaskOutcome]:
     """The outcome of each task; equal ones are shared."""
     by_task: dict[TaskId, TaskOutcome] = {}
+    # A report on a million records may take 500 MB (docs/performance.md), and takes nearly all.
     shared: dict[TaskOutcome, TaskOutcome] = {}
     for attempt in attempts:
-        resolved, number, judged = by_task.get(attempt.task_id, _NO_ATTEMPTS)
+        resolved, number, judged = by_task.get(attempt.task_id, TaskOutcome())
         is_judged = attempt.fault not in EXCLUDED_FAULTS
         outcome = TaskOutcome(resolved + attempt.resolved, number + 1, judged + is_judged)
         by_task[attempt.task_id] = shared.setdefault(outcome, outcome)
@@ -97,9 +98,6 @@ def _summed(numbers: Iterable[tuple[_Key | None, int]]) -> Counter[_Key]:
     return sums
 
 
-_NO_ATTEMPTS = TaskOutcome()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
     """The share of resolved attempts, with the 95 % Wilson interval.
@@ -114,7 +112,6 @@ class Rate:
 
     @classmethod
     def of(cls, scores: Scores) -> "Rate":
-        """The rate over all attempts at some tasks."""
         resolved = sum(score.resolved * count for score, count in scores.items())
         total = sum(score.attempts * count for score, count in scores.items())
         tasks = sum(scores.values())
@@ -130,7 +127,6 @@ class Rate:
 
     @property
     def is_clustered(self) -> bool:
-        """Whether the interval is clustered by task."""
         return self.tasks is not None
 
     @property
@@ -179,7 +175,6 @@ class ResultSummary:
 
     @classmethod
     def of(cls, attempts: Iterable[AttemptRecord | AttemptSummary]) -> "ResultSummary":
-        """Summarise attempts."""
         summaries = list(map(AttemptSummary.of, attempts))
         outcomes = Counter(outcomes_by_task(summaries).values())
         overall, judged = overall_scores(outcomes), judged_scores(outcomes)
@@ -209,6 +204,7 @@ class ResultSummary:
     @property
     def reason_counts(self) -> tuple[str, ...]:
         """The reasons with their numbers; says how many of these attempts are quarantined."""
+        # Named within their reason: quarantined attempts are not counted on top of it.
         return tuple(
             f"{count} {reason} ({self.quarantined} quarantined)"
             if self.quarantined and reason is FailureReason.TESTS_FAILED
@@ -227,6 +223,7 @@ class ResultSummary:
         resolved = self.overall.resolved
         if not resolved:
             return PerResolved(None, None, None)
+        # An agent that calls its model past the gateway is not free of charge.
         cost_usd = self.cost_usd if self.metered else None
         return PerResolved(
             cost_usd=None if cost_usd is None else cost_usd / resolved,
@@ -255,16 +252,14 @@ def common_agent_error(attempts: Sequence[AttemptSummary]) -> str | None:
 
     Errors are the same if their first words are: an exception's class, or a command's ending.
     """
-    errors = {(attempt.failure_reason, _error_kind(attempt)) for attempt in attempts}
-    if len(errors) != 1 or any(kind is None for _reason, kind in errors):
+    if any(
+        attempt.fault is not Fault.AGENT or attempt.failure_reason not in _AGENT_ERRORS
+        for attempt in attempts
+    ):
+        return None
+    if len({(each.failure_reason, each.detail.partition(":")[0]) for each in attempts}) != 1:
         return None
     detail = printable(attempts[0].detail, limit=_MAX_CHARACTERS)
     if len(attempts) == 1:
         return f"The attempt ended in an agent error: {detail}"
     return f"All {len(attempts)} attempts ended in the same agent error: {detail}"
-
-
-def _error_kind(attempt: AttemptSummary) -> str | None:
-    if attempt.fault is not Fault.AGENT or attempt.failure_reason not in _AGENT_ERRORS:
-        return None
-    return attempt.detail.partition(":")[0]

@@ -45,12 +45,37 @@ _SCENARIOS = (
 def render_taxonomy_page() -> str:
     """The whole of docs/failure_taxonomy.md."""
     template = Template(Path(__file__).with_name("failure_taxonomy.md").read_text("utf-8"))
+    reasons = sorted(FailureReason, key=lambda reason: reason.precedence)
+    codes = [(str(code), _pytest_reason(code), meaning) for code, meaning in _MEANINGS.items()]
+    scenarios = [
+        (what, str(code), stage.value, _reason_or_none(FailureReason.from_stage(stage, code)))
+        for what, code, stage in _SCENARIOS
+    ]
+    scenarios += [
+        ("User presses Ctrl+C", "2", "any", _reason_or_none(FailureReason.INTERRUPTED)),
+        ("Docker fails to start", "varies", "any", _reason_or_none(FailureReason.SANDBOX_ERROR)),
+    ]
     return template.substitute(
-        codes=_codes_table(),
-        precedence=_precedence(),
-        exit_codes=_exit_codes(),
-        scenarios=_scenarios(),
-        faults=_faults(),
+        codes=_table(
+            ("Code", "Description", "Typical cause"),
+            ((f"`{r.value}`", r.description, r.typical_cause) for r in FailureReason),
+        ),
+        precedence=_table(
+            ("Precedence", "Code", "Rationale"),
+            ((str(r.precedence), f"`{r.value}`", r.rationale) for r in reasons),
+        ),
+        exit_codes=_table(
+            ("Exit code", "FailureReason", "Meaning"),
+            [*codes, ("other", _pytest_reason(_OTHER_EXIT_CODE), _UNEXPECTED)],
+        ),
+        scenarios=_table(("Scenario", "Exit code", "Stage", "Expected FailureReason"), scenarios),
+        faults=_table(
+            ("Fault", "By default"),
+            (
+                (fault.value, ", ".join(f"`{r.value}`" for r in FailureReason if r.fault is fault))
+                for fault in Fault
+            ),
+        ),
     )
 
 
@@ -63,7 +88,14 @@ def explain_reason(reason: FailureReason) -> str:
         f"  precedence     {reason.precedence} of {len(FailureReason)} ({reason.rationale})",
         f"  fault          {reason.fault.value} ({retried}), unless the evidence says otherwise",
     ]
-    sources = _sources(reason)
+    stages_by_codes: dict[str, list[str]] = {}
+    for stage in StageName:
+        codes = [str(code) for code in _MEANINGS if FailureReason.from_stage(stage, code) is reason]
+        if FailureReason.from_stage(stage, _OTHER_EXIT_CODE) is reason:
+            codes = ["any but 0, 124, 137"] if "1" in codes else [*codes, "any other"]
+        if codes:
+            stages_by_codes.setdefault(", ".join(codes), []).append(stage.value)
+    sources = [f"{codes} in {', '.join(stages)}" for codes, stages in stages_by_codes.items()]
     label = "exit codes"
     for source in sources or ["none: other evidence decides"]:
         lines.append(f"  {label:<13}  {source}")
@@ -135,63 +167,8 @@ def explain_exit_code(code: int, stage: str | None = None) -> str:
     return "\n".join(lines)
 
 
-def _sources(reason: FailureReason) -> list[str]:
-    """The exit codes of a reason by stage; equal stages share a line."""
-    stages_by_codes: dict[str, list[str]] = {}
-    for stage in StageName:
-        codes = _codes_of(reason, stage)
-        if codes:
-            stages_by_codes.setdefault(codes, []).append(stage.value)
-    return [f"{codes} in {', '.join(stages)}" for codes, stages in stages_by_codes.items()]
-
-
-def _codes_of(reason: FailureReason, stage: StageName) -> str:
-    codes = [code for code in _MEANINGS if FailureReason.from_stage(stage, code) is reason]
-    others = FailureReason.from_stage(stage, _OTHER_EXIT_CODE) is reason
-    if others and 1 in codes:
-        return "any but 0, 124, 137"
-    return ", ".join([*map(str, codes), *(["any other"] if others else [])])
-
-
-def _codes_table() -> str:
-    rows = ((f"`{r.value}`", r.description, r.typical_cause) for r in FailureReason)
-    return _table(("Code", "Description", "Typical cause"), rows)
-
-
-def _precedence() -> str:
-    ordered = sorted(FailureReason, key=lambda reason: reason.precedence)
-    rows = ((str(r.precedence), f"`{r.value}`", r.rationale) for r in ordered)
-    return _table(("Precedence", "Code", "Rationale"), rows)
-
-
-def _exit_codes() -> str:
-    rows = [(str(code), _pytest_reason(code), meaning) for code, meaning in _MEANINGS.items()]
-    rows.append(("other", _pytest_reason(_OTHER_EXIT_CODE), _UNEXPECTED))
-    return _table(("Exit code", "FailureReason", "Meaning"), rows)
-
-
 def _pytest_reason(code: int) -> str:
     return _reason_or_none(FailureReason.from_pytest_exit_code(code))
-
-
-def _scenarios() -> str:
-    rows = [
-        (what, str(code), stage.value, _reason_or_none(FailureReason.from_stage(stage, code)))
-        for what, code, stage in _SCENARIOS
-    ]
-    rows.append(("User presses Ctrl+C", "2", "any", _reason_or_none(FailureReason.INTERRUPTED)))
-    rows.append(
-        ("Docker fails to start", "varies", "any", _reason_or_none(FailureReason.SANDBOX_ERROR))
-    )
-    return _table(("Scenario", "Exit code", "Stage", "Expected FailureReason"), rows)
-
-
-def _faults() -> str:
-    rows = (
-        (fault.value, ", ".join(f"`{r.value}`" for r in FailureReason if r.fault is fault))
-        for fault in Fault
-    )
-    return _table(("Fault", "By default"), rows)
 
 
 def _reason_or_none(reason: FailureReason | None) -> str:

@@ -26,23 +26,20 @@ _BACKTICKS = re.compile("`+")
 _MAX_DETAIL = 500  # characters of a detail
 _SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_{}[]<>|#&~!"})
 GITHUB_SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
+# GitHub's limit for a step's summary; it does not show a larger one.
 GITHUB_SUMMARY_BYTES = 1024 * 1024
-"""GitHub's limit for a step's summary in bytes; it does not show a larger one."""
 _CUT_NOTE = "\n\nCut here: GitHub shows at most 1 MiB of a step's summary.\n"
 _MAX_NAMED = 50  # tasks of one kind in a list
 
 
 def code(text: str) -> str:
-    """A text as one code span, safe inside a table's cell.
-
-    A backslash before a pipe is separated from it by a space, since renderers interpret the two
-    differently.
-    """
+    """A text as one code span, safe inside a table's cell."""
     visible_text = printable(text, limit=_MAX_DETAIL).strip()
     if not visible_text:
         return ""
     fence = "`" * (max(map(len, _BACKTICKS.findall(visible_text)), default=0) + 1)
     pad = " " if visible_text.startswith("`") or visible_text.endswith(("`", "\\")) else ""
+    # Renderers interpret a backslash before a pipe differently, so a space separates the two.
     cell = visible_text.replace("\\|", "\\ |").replace("|", "\\|")
     return f"{fence}{pad}{cell}{pad}{fence}"
 
@@ -110,7 +107,8 @@ def append_summary(chunks: Iterable[str], environ: Mapping[str, str]) -> bool:
             remaining_bytes = GITHUB_SUMMARY_BYTES - target.tell() - len(note) - 1
             if remaining_bytes < 0:
                 return False
-            target.write(b"\n")  # a table must begin on a new line
+            # A table must begin on a new line, and another step may have written before.
+            target.write(b"\n")
             for chunk in chunks:
                 content = chunk.encode(errors="replace")
                 remaining_bytes -= len(content)
@@ -142,7 +140,6 @@ class _LeaderboardLine(NamedTuple):
 
     @property
     def summary(self) -> ResultSummary:
-        """The summary of the run."""
         return self.entry.summary
 
 
@@ -177,11 +174,17 @@ _LEADERBOARD_COLUMNS = (
 
 def print_leaderboard(leaderboard: Leaderboard, console: Console) -> None:
     """A leaderboard at a terminal."""
+
+    def rate_with_interval(rate: Rate) -> str:
+        low, high = (f"{100 * bound:.1f}" for bound in rate.interval)
+        share = formatting.percent(rate.share)
+        return f"{rate.resolved}/{rate.total} {share} ({low}\u2013{high})"
+
     visible_columns = _visible_columns(leaderboard)
     columns = [TableColumn(name=column.title, below=column.below) for column in visible_columns]
     rows = [
         [printable(column.cell(line)) for column in visible_columns]
-        for line in _leaderboard_lines(leaderboard, _rate_with_interval)
+        for line in _leaderboard_lines(leaderboard, rate_with_interval)
     ]
     print_rows(columns, rows, console)
     console.print()
@@ -221,6 +224,7 @@ def leaderboard_notes(leaderboard: Leaderboard) -> Iterator[str]:
 
 
 def _visible_columns(leaderboard: Leaderboard) -> list[_LeaderboardColumn]:
+    # Without letters, which need scipy, or with the same tasks in all runs, a column says nothing.
     omitted = [] if any(entry.group for entry in leaderboard.entries) else [_GROUP]
     if leaderboard.common in {0, leaderboard.tasks}:
         omitted.append(_COMMON)
@@ -232,11 +236,6 @@ def _leaderboard_lines(
 ) -> Iterator[_LeaderboardLine]:
     for rank, entry in enumerate(leaderboard.entries, start=1):
         yield _LeaderboardLine(rank, entry, rate_text)
-
-
-def _rate_with_interval(rate: Rate) -> str:
-    low, high = (f"{100 * bound:.1f}" for bound in rate.interval)
-    return f"{rate.resolved}/{rate.total} {formatting.percent(rate.share)} ({low}\u2013{high})"
 
 
 class RunNames(NamedTuple):
@@ -296,6 +295,7 @@ def _comparison_rows(comparison: Comparison) -> Iterator[tuple[str, ...]]:
     second = {line.name: line for line in formatting.summary_lines(comparison.second)}
     judged = comparison.judged
     for name in sorted((first, second), key=len)[-1] | first | second:
+        # A run that tampered with nothing has no such line.
         missing = "0" if name == TAMPERED else formatting.NO_VALUE
         is_rate = name == "resolved"
         lines = first.get(name), second.get(name)

@@ -8,6 +8,7 @@ column. In a pipe, which has no width, a row is always one line.
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TextIO
@@ -35,18 +36,15 @@ class TableColumn:
 
 def console_of(stream: TextIO) -> Console:
     """A console for a stream, which is never too narrow unless it is a terminal."""
-    width = _width_of(stream) if stream.isatty() else _UNBOUNDED
+    width: int | None = None
+    if not stream.isatty():
+        # rich takes 80 columns for a pipe, so that grep missed wrapped lines.
+        width = _UNBOUNDED
+    elif not os.environ.get("COLUMNS"):
+        # rich would ask for the width of stdin's terminal.
+        with suppress(OSError):
+            width = os.get_terminal_size(stream.fileno()).columns or None
     return Console(file=stream, highlight=False, markup=False, width=width)
-
-
-def _width_of(stream: TextIO) -> int | None:
-    """The width of the stream's own terminal; rich would use stdin's."""
-    if os.environ.get("COLUMNS"):
-        return None  # rich reads it
-    try:
-        return os.get_terminal_size(stream.fileno()).columns or None
-    except OSError:
-        return None
 
 
 def print_rows(
@@ -82,19 +80,23 @@ def _lines(
     available_width = width - sum(width_of + _GAP for width_of in widths[:-1])
     if widths[-1] > available_width >= _LEAST_FOLDED and columns[-1].below == 1:
         widths[-1] = available_width
-        rows = [[*row[:-1], _folded(row[-1], available_width)] for row in rows]
+        console = Console(width=available_width)
+        folded = [
+            "\n".join(line.plain.rstrip() for line in Text(row[-1]).wrap(console, available_width))
+            for row in rows
+        ]
+        rows = [[*row[:-1], text] for row, text in zip(rows, folded, strict=True)]
     for moved in range(1 + max(column.below for column in columns)):
         column_numbers = [n for n, column in enumerate(columns) if not 0 < column.below <= moved]
         if sum(widths[number] + _GAP for number in column_numbers) - _GAP <= width:
             yield from _table(columns, rows, widths, column_numbers, width=width)
             return
     for row in rows:
-        yield from _block(columns, row, width)
-
-
-def _folded(cell: str, width: int) -> str:
-    lines = Text(cell).wrap(Console(width=width), width)
-    return "\n".join(line.plain.rstrip() for line in lines)
+        indent = 0
+        for column, cell in zip(columns, row, strict=True):
+            for line in _named(column, cell, width, indent=indent):
+                indent = 2
+                yield line
 
 
 def _table(
@@ -113,7 +115,16 @@ def _table(
             yield line
     for row in rows:
         yield from _row(columns, row, widths, column_numbers)
-        yield from _below([(columns[number], row[number]) for number in below], width)
+        cells = [(columns[number], row[number]) for number in below]
+        if any("\n" in cell for _, cell in cells):
+            for column, cell in cells:
+                yield from _named(column, cell, width, indent=2)
+            continue
+        labelled = [
+            f"{column.name}: {cell}" if column.name else cell for column, cell in cells if cell
+        ]
+        if labelled:
+            yield from _wrapped(Text(f"  {_SEPARATOR.join(labelled)}"), width, 4)
 
 
 def _row(
@@ -132,27 +143,6 @@ def _row(
             line.append_text(cell).append(" " * _GAP)
         line.rstrip()
         yield line
-
-
-def _below(cells: Sequence[tuple[TableColumn, str]], width: int) -> Iterator[Text]:
-    """The cells below their row, on one line if they fit."""
-    if any("\n" in cell for _, cell in cells):
-        for column, cell in cells:
-            yield from _named(column, cell, width, indent=2)
-        return
-    labelled_cells = [
-        f"{column.name}: {cell}" if column.name else cell for column, cell in cells if cell
-    ]
-    if labelled_cells:
-        yield from _wrapped(Text(f"  {_SEPARATOR.join(labelled_cells)}"), width, 4)
-
-
-def _block(columns: Sequence[TableColumn], row: Sequence[str], width: int) -> Iterator[Text]:
-    indent = 0
-    for column, cell in zip(columns, row, strict=True):
-        for line in _named(column, cell, width, indent=indent):
-            indent = 2
-            yield line
 
 
 def _named(column: TableColumn, cell: str, width: int, *, indent: int) -> Iterator[Text]:

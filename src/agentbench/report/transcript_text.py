@@ -5,7 +5,7 @@ from pathlib import Path
 
 from agentbench.core.display_text import one_line, printable
 from agentbench.models.conversation import Role
-from agentbench.models.trajectory import Step, Trajectory
+from agentbench.models.trajectory import Trajectory
 
 TRAJECTORY_FILE = Path("agent", "trajectory.json")
 TRAJECTORY_BYTES = 50 * 1024 * 1024
@@ -37,11 +37,15 @@ def transcript(folder: Path) -> Iterator[str]:
         return
     yield f"transcript: {len(steps)} steps, whole in {path}"
     last = 0
-    for step in _step_lines(steps):
+    if len(steps) > _MAX_STEPS:
+        steps = steps[: _MAX_STEPS // 2] + steps[-_MAX_STEPS // 2 :]
+    for step in steps:
         if step.step_id > last + 1:
             yield f"  … {step.step_id - last - 1} more steps"
         last = step.step_id
-        message = f"{_one_line(step.message)}{_spent(step)}"
+        message, used = _one_line(step.message), step.metrics
+        if step.source is Role.AGENT and used is not None:
+            message += f" [{used.prompt_tokens} in, {used.completion_tokens} out]"
         yield f"  {step.step_id:>3} {step.source:<6} {message}".rstrip()
         for call in step.tool_calls or ():
             arguments = ", ".join(f"{name}={value!r}" for name, value in call.arguments.items())
@@ -50,18 +54,6 @@ def transcript(folder: Path) -> Iterator[str]:
             yield f"      result {_one_line(result.content)}"
 
 
-def _step_lines(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    if len(steps) <= _MAX_STEPS:
-        return steps
-    return steps[: _MAX_STEPS // 2] + steps[-_MAX_STEPS // 2 :]
-
-
-def _spent(step: Step) -> str:
-    metrics = step.metrics
-    if step.source is not Role.AGENT or metrics is None:
-        return ""
-    return f" [{metrics.prompt_tokens} in, {metrics.completion_tokens} out]"
-
-
 def _one_line(text: str) -> str:
+    # A tool's result may have any size, and only its start is shown.
     return one_line(text[: 4 * _MAX_CHARACTERS], limit=_MAX_CHARACTERS)

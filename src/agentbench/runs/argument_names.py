@@ -23,20 +23,21 @@ def with_arguments(message: str) -> str:
     >>> with_arguments("--agent llm needs --model, as in --model openai/NAME")
     "agent='llm' needs model, as in model='openai/NAME'"
     """
-    return _FLAG.sub(_argument, message)
 
+    def argument(found: re.Match[str]) -> str:
+        flag, value = found[1], found[2]
+        rest = "" if value is None else f" {value}"
+        if flag in _SWITCHES:
+            return f"{_SWITCHES[flag]}{rest}"
+        name = _OTHER_NAMES.get(flag, flag.replace("-", "_"))
+        # A flag of another program or command, which stays as it is.
+        if name not in RunOptions.model_fields:
+            return found[0]
+        if value is not None and name in _WITH_VALUE:
+            return f"{name}={value}" if value.startswith("'") else f"{name}={value!r}"
+        return f"{name}{rest}"
 
-def _argument(found: re.Match[str]) -> str:
-    flag, value = found[1], found[2]
-    rest = "" if value is None else f" {value}"
-    if flag in _SWITCHES:
-        return f"{_SWITCHES[flag]}{rest}"
-    name = _OTHER_NAMES.get(flag, flag.replace("-", "_"))
-    if name not in RunOptions.model_fields:
-        return found[0]
-    if value is not None and name in _WITH_VALUE:
-        return f"{name}={value}" if value.startswith("'") else f"{name}={value!r}"
-    return f"{name}{rest}"
+    return _FLAG.sub(argument, message)
 
 
 @contextmanager

@@ -24,8 +24,6 @@ def remove_all_orphans(
 ) -> None:
     """Remove the remains of dead processes, and report them if there were any.
 
-    Takes some 10 ms if there are none. Objects in an engine that does not answer stay there.
-
     Args:
         cache_dir: The folder of mirrors, preparations and snapshots.
         provider: The back end of the run; its engine is asked if it has one.
@@ -38,17 +36,16 @@ def remove_all_orphans(
         removed["snapshot"] += PreparationCache(cache_dir / "prepared", provider).forget_dead()
         if isinstance(provider, EngineProvider):
             removed.update(provider.remove_dead_orphans())
+    # Objects in an engine that does not answer stay there until the next run.
     except SandboxError:
         pass
-    counted = [_counted(number, kind) for kind, number in removed.items() if number]
+    counted = []
+    for kind, number in removed.items():
+        plural = f"{kind}es" if kind.endswith("x") else f"{kind}s"
+        if number:
+            counted.append(f"{number} {kind if number == 1 else plural}")
     if counted:
         say(f"removed remains of a killed run: {', '.join(counted)}")
-
-
-def _counted(number: int, kind: str) -> str:
-    if number == 1:
-        return f"1 {kind}"
-    return f"{number} {kind}es" if kind.endswith("x") else f"{number} {kind}s"
 
 
 def agent_of(options: RunOptions, tasks: Sequence[Task]) -> Agent:

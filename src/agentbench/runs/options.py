@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from agentbench.models.gateway.gateway import Gateway
 
 
-VALIDATION = "validation"
-"""The folder below `runs_dir` for runs that validate tasks."""
+VALIDATION = "validation"  # the folder below `runs_dir` for runs that validate tasks
 _RESERVED = frozenset({"last", VALIDATION})
 _WITHOUT_MODEL = frozenset({"oracle", "noop"})
 
@@ -70,12 +69,15 @@ class RunOptions(RunSettings):
         super().check()
         if self.jobs is not None and self.jobs < 1:
             raise UsageError(f"--jobs: {self.jobs} is not above 0")
-        if self.run_id is not None:
-            _check_run_id(self.run_id)
-        self._check_unused()
-
-    def _check_unused(self) -> None:
-        """Refuse options of a model for an agent without one: they would have no effect."""
+        text = self.run_id
+        if text is not None:
+            # The id is the name of a folder, and an argument of other commands.
+            plain = all(c.isascii() and (c.isalnum() or c in "._-") for c in text)
+            if not (plain and text[:1].isalnum()):
+                raise UsageError(f"--run-id: {text!r} is not a plain name of [A-Za-z0-9._-]")
+            if text in _RESERVED:
+                raise UsageError(f"--run-id: {text!r} is reserved; choose another name")
+        # Options of a model have no effect on an agent without one, which a user would not expect.
         if self.agent not in _WITHOUT_MODEL:
             return
         options = {
@@ -88,14 +90,6 @@ class RunOptions(RunSettings):
         given = [name for name, value in options.items() if value is not None]
         if given:
             raise UsageError(f"{given[0]} is for an agent with a model, found --agent {self.agent}")
-
-
-def _check_run_id(text: str) -> None:
-    plain = all(c.isascii() and (c.isalnum() or c in "._-") for c in text)
-    if not (plain and text[:1].isalnum()):
-        raise UsageError(f"--run-id: {text!r} is not a plain name of [A-Za-z0-9._-]")
-    if text in _RESERVED:
-        raise UsageError(f"--run-id: {text!r} is reserved; choose another name")
 
 
 def check_model(settings: RunSettings, agent: Agent) -> None:
@@ -138,7 +132,13 @@ def open_model(
         yield None
         return
     with _gateway(settings, os.environ if environ is None else environ) as gateway:
-        _check_api_formats(agent, gateway)
+        offered = gateway.api_formats
+        if isinstance(agent, SpeaksApiFormats) and agent.api_formats.isdisjoint(offered):
+            own, theirs = (", ".join(sorted(each)) for each in (agent.api_formats, offered))
+            raise UsageError(
+                f"--agent {agent.name} supports {own}, but {gateway.model} offers {theirs}; use "
+                "another agent, or a server that supports it (--base-url)"
+            )
         if probe:
             gateway.probe(say=say)
         yield gateway
@@ -170,12 +170,3 @@ def _gateway(
     assert name is not None
     found = resolve_model(name, environ=environ, base_url=settings.base_url)
     return run_gateway(found.endpoints, model=found.model, prices=prices, record=settings.record)
-
-
-def _check_api_formats(agent: Agent, gateway: ModelGateway) -> None:
-    if isinstance(agent, SpeaksApiFormats) and agent.api_formats.isdisjoint(gateway.api_formats):
-        own, theirs = (", ".join(sorted(s)) for s in (agent.api_formats, gateway.api_formats))
-        raise UsageError(
-            f"--agent {agent.name} supports {own}, but {gateway.model} offers {theirs}; use "
-            "another agent, or a server that supports it (--base-url)"
-        )

@@ -1,15 +1,11 @@
-"""The plan of a run: its attempts in order, those that remain, and earlier durations.
-
-The durations are in a file in the cache with one line per attempt; the last line of a task counts.
-They only decide the order, so they are written without waiting for the disk, and damaged lines are
-skipped.
-"""
+"""The plan of a run: its attempts in order, those that remain, and earlier durations."""
 
 import hashlib
 import logging
 import random
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +20,8 @@ from agentbench.tasks.task import Task
 from agentbench.taxonomy import Fault
 
 _FILE = "durations.jsonl"
-_SPARE = 10_000  # lines beyond twice the keys, before the old ones are dropped
+# So many lines beyond twice the keys are appended before the old ones are dropped.
+_SPARE = 10_000
 _LOG = logging.getLogger("agentbench.cache")
 
 
@@ -37,11 +34,7 @@ class PlannedAttempt:
 
 
 class Plan:
-    """The attempts of a run that are not done.
-
-    Every task has its first attempt before any task has its second, so that a run that stops early,
-    or spends its budget, has tried as many tasks as possible.
-    """
+    """The attempts of a run that are not done."""
 
     def __init__(
         self, tasks: Sequence[Task], attempts: int, *, known: Collection[TaskId] = ()
@@ -50,6 +43,8 @@ class Plan:
         self.tasks = tuple(tasks)
         """The tasks in the order of their attempts."""
         self._known = known
+        # Every task has its first attempt before any task has its second, so that a run that stops
+        # early, or spends its budget, has tried as many tasks as possible.
         self._attempts = [
             PlannedAttempt(task=task, attempt=number)
             for number in range(1, attempts + 1)
@@ -86,10 +81,6 @@ def in_order(
 ) -> list[Task]:
     """Tasks in the order of their attempts.
 
-    Those without a known duration come first, since they may be long and are not prepared yet: the
-    longest time limits first, alternating between repositories. The known ones follow, longest
-    first, so that a run ends with short ones on every core. A seed shuffles all instead.
-
     Args:
         tasks: The tasks in the order in which they were named, which decides ties.
         expected: The seconds that an attempt at a task took earlier, if known.
@@ -101,26 +92,23 @@ def in_order(
         return shuffled
     seconds = {task.id: expected(task) for task in tasks}
     known = [task for task in tasks if seconds[task.id] is not None]
-    unknown = [task for task in tasks if seconds[task.id] is None]
+    # The longest first, so that a run ends with short ones on every core.
     known.sort(key=lambda task: seconds[task.id] or 0.0, reverse=True)
-    unknown.sort(key=_limit, reverse=True)
-    return [*_spread_over_repositories(unknown), *known]
-
-
-def _limit(task: Task) -> float:
-    return task.setup.timeout_s + task.agent_seconds + task.judged_seconds
-
-
-def _spread_over_repositories(tasks: Iterable[Task]) -> list[Task]:
-    """The first of each repository, then the second of each, and so on."""
+    # Those without a known duration come first, since they may be long and are not prepared yet.
+    unknown = sorted(
+        (task for task in tasks if seconds[task.id] is None),
+        key=lambda task: task.setup.timeout_s + task.agent_seconds + task.judged_seconds,
+        reverse=True,
+    )
+    # The first of each repository, then the second of each, and so on.
     met: Counter[str] = Counter()
     ordered: list[tuple[int, Task]] = []
-    for task in tasks:
+    for task in unknown:
         repository = str(task.source.files or task.source.url)
         ordered.append((met[repository], task))
         met[repository] += 1
     ordered.sort(key=lambda entry: entry[0])
-    return [task for _, task in ordered]
+    return [*(task for _, task in ordered), *known]
 
 
 def remaining_attempts(
@@ -134,20 +122,16 @@ def remaining_attempts(
         retries: The retries of an attempt after infrastructure failures; infinity: until it has a
             verdict.
     """
-    return plan.less(_progress_of(records, retries))
-
-
-def _progress_of(
-    records: Iterable[AttemptRecord | AttemptSummary], retries: float
-) -> Iterator[tuple[AttemptKey, bool]]:
     failures: Counter[AttemptKey] = Counter()
+    marks: list[tuple[AttemptKey, bool]] = []
     for one in records:
         summary = AttemptSummary.of(one)
         attempt, is_done = attempt_key(summary), not summary.was_interrupted
         if is_done and summary.fault is Fault.INFRASTRUCTURE:
             failures[attempt] += 1
             is_done = failures[attempt] > retries
-        yield attempt, is_done
+        marks.append((attempt, is_done))
+    return plan.less(marks)
 
 
 class _DurationLine(Schema):
@@ -167,15 +151,26 @@ class AttemptDurations:
         ids = {self._key(task.digest): task.id for task in tasks}
         lines = 0
         newest: dict[str, float] = {}
-        for line in self._lines():
-            lines += 1
-            newest[line.key] = line.seconds
+        with suppress(OSError), self._path.open("rb") as source:
+            for text in source:
+                # Durations only decide the order, so they are written without waiting for the
+                # disk, and a damaged line is skipped.
+                with suppress(ValidationError):
+                    line = _DurationLine.model_validate_json(text)
+                    newest[line.key] = line.seconds
+                    lines += 1
         if lines > 2 * len(newest) + _SPARE:
-            self._rewrite(newest)
+            rows = (_DurationLine(key=key, seconds=seconds) for key, seconds in newest.items())
+            content = "".join(f"{row.model_dump_json()}\n" for row in rows)
+            try:
+                write_atomically(self._path, content.encode())
+            except OSError as error:
+                _LOG.info("%s: cannot be shortened (%s)", self._path, error)
         return {ids[key]: seconds for key, seconds in newest.items() if key in ids}
 
     def note(self, record: AttemptRecord) -> None:
-        """Store the duration of an attempt, unless the infrastructure cut it short."""
+        """Store the duration of an attempt."""
+        # The infrastructure may have cut it short.
         if record.fault is Fault.INFRASTRUCTURE:
             return
         line = _DurationLine(key=self._key(record.task_digest), seconds=record.timing.total_s)
@@ -191,22 +186,3 @@ class AttemptDurations:
 
     def _key(self, digest: str) -> str:
         return hashlib.sha256(f"{self._who}\0{digest}".encode()).hexdigest()[:16]
-
-    def _lines(self) -> Iterator[_DurationLine]:
-        try:
-            with self._path.open("rb") as source:
-                for line in source:
-                    try:
-                        yield _DurationLine.model_validate_json(line)
-                    except ValidationError:
-                        continue
-        except OSError:
-            return
-
-    def _rewrite(self, newest: dict[str, float]) -> None:
-        lines = (_DurationLine(key=key, seconds=seconds) for key, seconds in newest.items())
-        content = "".join(f"{line.model_dump_json()}\n" for line in lines)
-        try:
-            write_atomically(self._path, content.encode())
-        except OSError as error:
-            _LOG.info("%s: cannot be shortened (%s)", self._path, error)

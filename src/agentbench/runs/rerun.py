@@ -99,6 +99,7 @@ class FailedAttempts:
         if not {"agent", "agent_command"}.isdisjoint(given):
             kept -= {"agent", "agent_command", "agent_files"}
         elif "sandbox" not in given:
-            before["allow_unsandboxed"] = True  # the earlier run was allowed to do the same
+            # The earlier run was allowed to do the same.
+            before["allow_unsandboxed"] = True
             kept |= {"allow_unsandboxed"}
         return options.replace(**{name: before[name] for name in kept})

@@ -52,32 +52,29 @@ class Run:
             UsageError: another process makes this run's attempts.
         """
         with run_lock(self.store.folder):
-            yield from self._locked_attempts()
-
-    def _locked_attempts(self) -> Generator[AttemptRecord, None, None]:
-        retries = inf if self.retry_lost else self.configuration.retries
-        done = read_run(self.store.folder).summaries  # also what another process has made meanwhile
-        planned = remaining_attempts(self.planned, done, retries=retries)
-        configuration = self.configuration.replace(ended_at=None, ending=None)
-        self.store.write_configuration(configuration)
-        ending = RunEnding.INTERRUPTED
-        try:
-            with open_model(configuration, self.agent, probe=False) as gateway:
-                tries = run_attempts(planned, self._executor(gateway), self._schedule())
-                with closing(tries) as records:
-                    for record in records:
-                        self.failures += counts_as_failure(record)
-                        yield record
-            if not self.resources.cancel.is_set():
-                ending = RunEnding.FINISHED
-        finally:
-            self.resources.background.finish()
-            update = {"ended_at": datetime.now(UTC), "ending": ending}
-            self.store.write_configuration(configuration.replace(**update))
+            retries = inf if self.retry_lost else self.configuration.retries
+            # Another process may have made attempts between the plan and the lock.
+            done = read_run(self.store.folder).summaries
+            planned = remaining_attempts(self.planned, done, retries=retries)
+            configuration = self.configuration.replace(ended_at=None, ending=None)
+            self.store.write_configuration(configuration)
+            ending = RunEnding.INTERRUPTED
+            try:
+                with open_model(configuration, self.agent, probe=False) as gateway:
+                    tries = run_attempts(planned, self._executor(gateway), self._schedule())
+                    with closing(tries) as records:
+                        for record in records:
+                            self.failures += counts_as_failure(record)
+                            yield record
+                if not self.resources.cancel.is_set():
+                    ending = RunEnding.FINISHED
+            finally:
+                self.resources.background.finish()
+                update = {"ended_at": datetime.now(UTC), "ending": ending}
+                self.store.write_configuration(configuration.replace(**update))
 
     @property
     def has_reached_max_failures(self) -> bool:
-        """Whether the number of failures has reached `--max-failures`."""
         limit = self.configuration.max_failures
         return limit is not None and self.failures >= limit
 
@@ -86,7 +83,8 @@ class Run:
         if settings.executor is ExecutorName.LOCAL:
             capacity = Capacity.of_host(self.planned.tasks, jobs)
         else:
-            capacity = Capacity(cpus=inf, memory_mib=inf)  # Ray counts the slots of its nodes
+            # A cluster counts the slots of its nodes.
+            capacity = Capacity(cpus=inf, memory_mib=inf)
         return Schedule(
             jobs=jobs,
             retries=settings.retries,
@@ -96,12 +94,27 @@ class Run:
             max_failures=settings.max_failures,
             is_prepared=self.planned.knows,
             on_end=self.durations.note if self.durations is not None else lambda _record: None,
-            on_retry=lambda record, seconds: self.say(_retry_line(record, seconds)),
+            on_retry=self._say_retry,
         )
+
+    def _say_retry(self, record: AttemptRecord, seconds: float) -> None:
+        number = f" attempt {record.attempt}" if record.attempt > 1 else ""
+        detail = printable(record.detail, limit=160)
+        when = f"in {seconds:.0f} s" if seconds >= 1 else "now"
+        what = f"{record.task_id}{number}: {record.failure_reason}"
+        self.say(f"{what}, tried again {when}: {detail}")
 
     def _executor(self, gateway: ModelGateway | None) -> Executor:
         configuration = self.configuration
-        resources = replace(self.resources, gateway=gateway, breaker=self._breaker(gateway))
+        # The nodes of a cluster have caches and engines of their own, whose outages are theirs.
+        is_local = configuration.executor is ExecutorName.LOCAL
+        local = (self.resources.cache.folder, self.resources.provider) if is_local else None
+        needs = requirements_of(self.store.folder, gateway, configuration.max_outage, local=local)
+        # `self.say` is replaced when the display starts, so it is looked up at each call.
+        breaker = CircuitBreaker(
+            needs, cancel=self.resources.cancel, say=lambda line: self.say(line)
+        )
+        resources = replace(self.resources, gateway=gateway, breaker=breaker)
         if (cluster := cluster_of(configuration.executor)) is not None:
             return cluster.executor(configuration, self.agent, resources, self.store)
         # A single parallel attempt leaves processors for further containers.
@@ -112,21 +125,6 @@ class Run:
         )
         return LocalExecutor(attempts.make, jobs=configuration.jobs)
 
-    def _breaker(self, gateway: ModelGateway | None) -> CircuitBreaker:
-        is_local = self.configuration.executor is ExecutorName.LOCAL
-        local = (self.resources.cache.folder, self.resources.provider) if is_local else None
-        patience = self.configuration.max_outage
-        needs = requirements_of(self.store.folder, gateway, patience, local=local)
-        return CircuitBreaker(needs, cancel=self.resources.cancel, say=lambda line: self.say(line))
-
     def cancel(self) -> None:
         """Stop: running attempts are recorded as interrupted, and no other one starts."""
         self.resources.cancel.set()
-
-
-def _retry_line(record: AttemptRecord, seconds: float) -> str:
-    """What became of a try that is repeated."""
-    number = f" attempt {record.attempt}" if record.attempt > 1 else ""
-    detail = printable(record.detail, limit=160)
-    when = f"in {seconds:.0f} s" if seconds >= 1 else "now"
-    return f"{record.task_id}{number}: {record.failure_reason}, tried again {when}: {detail}"

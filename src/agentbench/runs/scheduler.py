@@ -18,8 +18,8 @@ from agentbench.runs.store.summaries import counts_as_failure, was_interrupted
 from agentbench.tasks.task import Task, TaskEnvironment
 from agentbench.taxonomy import Fault, StageName
 
+# Measured on two cores: four parallel attempts halve the total time, eight gain nothing more.
 _ATTEMPTS_PER_CORE = 2
-"""Measured on two cores: four parallel attempts halve the total time, eight gain nothing more."""
 _AHEAD = 256
 """The most attempts that are searched for one that may start, and the most skips of the first."""
 _LONGEST_BACK_OFF = 30.0  # seconds
@@ -48,11 +48,7 @@ class FreeCapacity:
 
 @dataclass(slots=True, kw_only=True)
 class Capacity:
-    """Cores and memory, minus those that the tasks of running attempts declare. For one thread.
-
-    Attempts may use less than they declare. Declared limits are counted; in addition, the memory
-    must really be free when an attempt starts.
-    """
+    """Cores and memory, minus those that the tasks of running attempts declare. For one thread."""
 
     cpus: float  # that are free
     memory_mib: float
@@ -77,6 +73,8 @@ class Capacity:
 
     def free_capacity(self) -> FreeCapacity:
         """The cores and memory that are free now."""
+        # Attempts may use less than they declare, and other programs may use more: the memory must
+        # really be free, too. Without a running attempt, waiting would not free any.
         available = self.available() if self._running else None
         return FreeCapacity(
             cpus=self.cpus,
@@ -85,13 +83,11 @@ class Capacity:
         )
 
     def take(self, task: Task) -> None:
-        """Count a starting attempt at a task."""
         self._running += 1
         self.cpus -= task.environment.total_cpus
         self.memory_mib -= task.environment.total_memory_mib
 
     def give_back(self, task: Task) -> None:
-        """Count its end."""
         self._running -= 1
         self.cpus += task.environment.total_cpus
         self.memory_mib += task.environment.total_memory_mib
@@ -164,7 +160,6 @@ class AttemptQueue(Generic[_Item]):
 
     @property
     def running(self) -> int:
-        """How many attempts run."""
         return len(self._running)
 
     @property
@@ -177,7 +172,6 @@ class AttemptQueue(Generic[_Item]):
         heapq.heappush(self._waiting, (-priority, next(self._order), item))
 
     def raise_priority(self, item: _Item, priority: int) -> None:
-        """Let a waiting attempt start earlier."""
         self._waiting = [
             (min(urgency, -priority) if each is item else urgency, order, each)
             for urgency, order, each in self._waiting
@@ -185,7 +179,6 @@ class AttemptQueue(Generic[_Item]):
         heapq.heapify(self._waiting)
 
     def remove(self, item: _Item) -> None:
-        """Remove an attempt if it waits."""
         self._waiting = [entry for entry in self._waiting if entry[2] is not item]
         self._delayed = [entry for entry in self._delayed if entry[2] is not item]
         heapq.heapify(self._waiting)
@@ -205,7 +198,8 @@ class AttemptQueue(Generic[_Item]):
         due = self.next_due
         if due is not None and due <= self._clock() and free.holds(self._delayed[0][2].task):
             item = heapq.heappop(self._delayed)[2]
-        elif len(self._delayed) <= self._jobs:  # with more, the infrastructure fails all attempts
+        # With more of them, the infrastructure fails all attempts, and further ones would join.
+        elif len(self._delayed) <= self._jobs:
             item = self._first_that_fits(free)
         if item is None:
             return None
@@ -214,10 +208,8 @@ class AttemptQueue(Generic[_Item]):
         return item
 
     def _first_that_fits(self, free: FreeCapacity) -> _Item | None:
-        """The first attempt that capacity allows, preferably of a prepared task.
-
-        While another attempt prepares its task, an attempt would only wait for that lock.
-        """
+        """The first attempt that capacity allows, preferably of a prepared task."""
+        # While another attempt prepares its task, an attempt would only wait for that lock.
         preparing = set(self._running.values()) - self._prepared
         skipped: list[tuple[int, int, _Item]] = []
         chosen: tuple[int, int, _Item] | None = None
@@ -225,8 +217,9 @@ class AttemptQueue(Generic[_Item]):
             entry = heapq.heappop(self._waiting)
             skipped.append(entry)
             if not free.holds(entry[2].task):
+                # Smaller tasks could pass the first one forever.
                 if len(skipped) == 1 and self._passed >= _AHEAD:
-                    break  # otherwise it might wait forever
+                    break
             elif self._is_prepared(entry[2].task) or _preparation(entry[2].task) not in preparing:
                 chosen = entry
                 break
@@ -325,7 +318,6 @@ def run_attempts(
     to_retry: dict[PlannedAttempt, AttemptRecord] = {}  # their last records
 
     def may_start() -> bool:
-        """Whether neither the budget, nor the failures, nor Ctrl-C stop the run."""
         is_affordable = schedule.max_cost_usd is None or spent < schedule.max_cost_usd
         may_fail = schedule.max_failures is None or failed < schedule.max_failures
         return is_affordable and may_fail and not schedule.cancel.is_set()
@@ -351,6 +343,7 @@ def run_attempts(
                     else:
                         to_retry[over.planned] = record
                         schedule.on_retry(record, delay)
+            # Attempts whose retry was cut off: their last records are the result.
             yield from to_retry.values()
         finally:
             if queue.running:

@@ -35,7 +35,8 @@ from agentbench.tasks.loading import load_tasks
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 
-_CHECKED_TASKS = 3  # tasks; checking all of many tasks would mean preparing all of them
+# Checking all of many tasks would mean preparing all of them.
+_CHECKED_TASKS = 3
 _TRUSTED_AGENTS = frozenset({"oracle", "noop"})
 
 
@@ -110,9 +111,7 @@ def missing_in_tasks(
 ) -> tuple[str, ...] | None:
     """The programs that the first tasks lack; none as soon as one task has them all.
 
-    The set-up of a task may install a program, and its repository may contain one. So a task whose
-    image lacks a program is prepared, as its first attempt would do. If that is not possible, the
-    result is None, and the first attempt shows whether the programs are there.
+    None: the tasks could not be prepared, and the first attempt shows whether they are there.
     """
     missing: tuple[str, ...] = ()
     for task in tasks[:_CHECKED_TASKS] if programs else ():
@@ -128,7 +127,8 @@ def missing_in_tasks(
 def _missing_for_task(
     programs: tuple[str, ...], task: Task, resources: RunResources, say: Callable[[str], None]
 ) -> tuple[str, ...]:
-    """The programs that a task's prepared state lacks."""
+    # The set-up of a task may install a program, and its repository may contain one. So a task
+    # whose image lacks a program is prepared, as its first attempt would do.
     in_repository = any("/" in each and not PurePosixPath(each).is_absolute() for each in programs)
     if not task.environment.is_built and not in_repository:
         image = task_image.resolve_image(task, resources.provider)
@@ -173,14 +173,20 @@ def start_run(
     slots = slots_elsewhere(options.executor)
     selected, resources = open_resources(options)
     provider = selected.provider
+    # A wrong key, name or file is found before anything is created.
     with open_model(options, agent, probe=options.probe, say=options.say):
-        pass  # a wrong key, name or file is found before anything is created
+        pass
     tasks = ready_tasks(tasks, options, resources)
-    if slots is None:  # else attempts are made on other machines
+    # Attempts on other machines cannot see files of this one.
+    if slots is None:
         options = with_local_files(options, tasks, resources)
         check_agent_files(options, tasks)
         agent = components.agent_of(options, tasks)
-    _build_agent_programs(agent, tasks, provider)
+    if isinstance(agent, NeedsMounts):
+        # Built here, or every parallel attempt would wait for the first one to build them.
+        images = {task.environment.image: task for task in tasks if not task.environment.is_built}
+        for task in images.values():
+            agent.mounts(provider, task_image.resolve_image(task, provider))
     if slots is None:
         check_agent_programs(agent, tasks, resources, say=options.say)
     configuration = configuration_of(tasks, options, agent.name, selected, slots, rerun)
@@ -206,7 +212,17 @@ def open_resources(options: RunOptions) -> tuple[BackEndSelection, RunResources]
         UnavailableError: the sandbox is not available.
     """
     selected = components.select_sandbox(options)
-    _refuse_unsandboxed(options, selected.provider)
+    agent = options.selected_agent
+    name = agent if isinstance(agent, str) else "package.module:attribute"
+    own = ":" in name and PredictionName.parse(name) is None
+    trusted = name in _TRUSTED_AGENTS or own
+    back_end = BACK_ENDS_BY_NAME.get(selected.provider.name)  # None: the user's own
+    isolates = back_end is None or back_end.isolates
+    if not isolates and not trusted and not options.allow_unsandboxed:
+        raise UsageError(
+            f"--agent {name} would run without a sandbox here; start Docker or make bubblewrap "
+            "work (`agentbench doctor` says how), or allow it with --allow-unsandboxed"
+        )
     settings = options.settings()
     resources = RunResources.of(selected.provider, settings, cache_dir=options.cache_dir)
     _remove_orphans(resources, options)
@@ -223,32 +239,12 @@ def ready_tasks(
     """
     tasks = [task_image.with_runtime(task, options.runtime) for task in tasks]
     ready = task_image.with_images(tasks, resources.provider, resources.mirrors)
-    _check_images(tasks, ready, resources)
-    return ready
-
-
-def _refuse_unsandboxed(options: RunOptions, provider: SandboxProvider) -> None:
-    agent = options.selected_agent
-    name = agent if isinstance(agent, str) else "package.module:attribute"
-    own = ":" in name and PredictionName.parse(name) is None
-    trusted = name in _TRUSTED_AGENTS or own
-    back_end = BACK_ENDS_BY_NAME.get(provider.name)  # None: the user's own
-    isolates = back_end is None or back_end.isolates
-    if not isolates and not trusted and not options.allow_unsandboxed:
-        raise UsageError(
-            f"--agent {name} would run without a sandbox here; start Docker or make bubblewrap "
-            "work (`agentbench doctor` says how), or allow it with --allow-unsandboxed"
-        )
-
-
-def _check_images(
-    originals: Sequence[Task], tasks: Sequence[Task], resources: RunResources
-) -> None:
-    """Find missing images before any attempt; an attempt builds the image of its Dockerfile."""
     checked_images: set[str | None] = set()
-    for original, task in zip(originals, tasks, strict=True):
+    for original, task in zip(tasks, ready, strict=True):
         image = task.environment.image
         task_image.check_services(task, resources.provider)
+        # An attempt builds the image of its Dockerfile. A task with a workdir needs that folder
+        # in its image, whoever has checked the image before.
         if task.environment.is_built or (image in checked_images and task.workdir is None):
             continue
         checked_images.add(image)
@@ -257,15 +253,7 @@ def _check_images(
         except UnavailableError as error:
             why = "" if image is None else task_image.why_python(original, resources.mirrors)
             raise UnavailableError(f"{task.id}: {why}{error}") from error
-
-
-def _build_agent_programs(agent: Agent, tasks: Sequence[Task], provider: SandboxProvider) -> None:
-    """Build the agent's own programs before any attempt waits for them."""
-    if not isinstance(agent, NeedsMounts):
-        return
-    images = {task.environment.image: task for task in tasks if not task.environment.is_built}
-    for task in images.values():
-        agent.mounts(provider, task_image.resolve_image(task, provider))
+    return ready
 
 
 def configuration_of(
@@ -356,9 +344,20 @@ def resume_run(
     """
     store = RunStore.open(folder)
     configuration = store.configuration()
-    with run_lock(folder):  # refused before slow work
+    # Another process that makes the attempts is found before slow work.
+    with run_lock(folder):
         recovered = store.recover()
-    options = _options(configuration, agent, cache_dir or default_cache_dir(), say)
+    if agent is not None and agent.name != configuration.agent:
+        raise UsageError(
+            f"{configuration.run_id}: is a run of {configuration.agent}, not of {agent.name}"
+        )
+    options = RunOptions(
+        **dict(configuration.settings()),
+        agent=agent if agent is not None else configuration.agent,
+        sandbox=configuration.sandbox,
+        cache_dir=cache_dir or default_cache_dir(),
+        say=say,
+    )
     originals = with_host_variables(
         _reloaded(configuration, options), options.allow_env, os.environ
     )
@@ -385,44 +384,21 @@ def resume_run(
         retry_lost=retry_lost,
         say=say,
     )
-    _check(run, options)
-    return run
-
-
-def _check(run: Run, options: RunOptions) -> None:
-    """Find a wrong key, name or file, or a missing cluster, before the first attempt."""
+    # A wrong key, name or file, or a missing cluster, is found before the first attempt.
     check_model(options, run.agent)
     slots_elsewhere(options.executor)
     _remove_orphans(run.resources, options)
     if run.planned:
         with open_model(options, run.agent, probe=True, say=options.say):
             pass
+    return run
 
 
 def _remove_orphans(resources: RunResources, options: RunOptions) -> None:
-    """Start to remove the remains of dead processes; the run's end waits for this."""
+    # In the background: an engine with many remains takes its time. The run's end waits for it.
     provider, say = resources.provider, options.say
     resources.background.remove(
         lambda: components.remove_all_orphans(options.cache_dir, provider, say=say)
-    )
-
-
-def _options(
-    configuration: RunConfiguration,
-    agent: Agent | None,
-    cache_dir: Path,
-    say: Callable[[str], None],
-) -> RunOptions:
-    if agent is not None and agent.name != configuration.agent:
-        raise UsageError(
-            f"{configuration.run_id}: is a run of {configuration.agent}, not of {agent.name}"
-        )
-    return RunOptions(
-        **dict(configuration.settings()),
-        agent=agent if agent is not None else configuration.agent,
-        sandbox=configuration.sandbox,
-        cache_dir=cache_dir,
-        say=say,
     )
 
 
@@ -442,7 +418,8 @@ def _reloaded(configuration: RunConfiguration, options: RunOptions) -> tuple[Tas
 def _with_recorded_images(
     tasks: Sequence[Task], configuration: RunConfiguration, resources: RunResources
 ) -> list[Task]:
-    """The tasks with the images that the run started with, even if others would be chosen now."""
+    # The run's own images, even if others would be chosen now: a base image that was built since
+    # would change what the remaining attempts run with.
     images = {entry.id: entry.image for entry in configuration.tasks}
     named = []
     for task in tasks:
@@ -455,7 +432,7 @@ def _with_recorded_images(
 def _image_warnings(
     originals: Sequence[Task], tasks: Sequence[Task], configuration: RunConfiguration
 ) -> tuple[str, ...]:
-    """A line for a run of an older agentbench, which did not record its images."""
+    # Runs of former releases did not record their images.
     recorded = {entry.id for entry in configuration.tasks if entry.image is not None}
     chosen = {
         task.environment.image: None

@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
@@ -30,27 +30,8 @@ _KEEP_ALIVE_S = 30
 
 
 def make_app(root: Path, guard: AccessPolicy) -> ASGIApp:
-    """The application over a folder of runs; large runs are read by several processes.
-
-    Args:
-        root: The folder.
-        guard: The access policy.
-        processes: The number of processes for reading a very large run.
-    """
+    """The application over a folder of runs."""
     context = PageContext(folder=RunsFolder(root), cache=RunCache())
-    inside = Starlette(
-        routes=_routes(context),
-        exception_handlers={
-            PageNotFoundError: partial(_error_page, status=404, title="Not found"),
-            BadQueryError: partial(_error_page, status=400, title="Invalid filter"),
-            InputError: partial(_error_page, status=422, title="This run cannot be read"),
-            HTTPException: _http_error_page,
-        },
-    )
-    return AuthGuard(inside, guard)
-
-
-def _routes(context: PageContext) -> list[BaseRoute]:
     pages = (  # /parts: the parts of a page that change while runs are live
         ("/", "runs.html", run_pages.list_values),
         ("/parts", "runs_parts.html", run_pages.list_values),
@@ -61,12 +42,21 @@ def _routes(context: PageContext) -> list[BaseRoute]:
         (_ATTEMPT, "attempt.html", attempt_page.attempt_values),
         (f"{_ATTEMPT}/parts", "attempt_parts.html", attempt_page.attempt_values),
     )
-    return [
-        *(Route(path, partial(_page, context, template, of)) for path, template, of in pages),
-        Route("/runs/{run}/run.json", partial(attempt_files.run_file, context)),
-        Route(f"{_ATTEMPT}/files/{{file:path}}", partial(attempt_files.attempt_file, context)),
-        Mount("/static", StaticFiles(directory=_STATIC)),
-    ]
+    inside = Starlette(
+        routes=[
+            *(Route(path, partial(_page, context, template, of)) for path, template, of in pages),
+            Route("/runs/{run}/run.json", partial(attempt_files.run_file, context)),
+            Route(f"{_ATTEMPT}/files/{{file:path}}", partial(attempt_files.attempt_file, context)),
+            Mount("/static", StaticFiles(directory=_STATIC)),
+        ],
+        exception_handlers={
+            PageNotFoundError: partial(_error_page, status=404, title="Not found"),
+            BadQueryError: partial(_error_page, status=400, title="Invalid filter"),
+            InputError: partial(_error_page, status=422, title="This run cannot be read"),
+            HTTPException: _http_error_page,
+        },
+    )
+    return AuthGuard(inside, guard)
 
 
 def _page(
@@ -92,7 +82,8 @@ def _http_error_page(request: Request, error: Exception) -> Response:
 
 
 async def serve(app: ASGIApp, listener: socket.socket, announce: Callable[[], None]) -> None:
-    """Serve until a signal; early clients wait at the listening socket, and are not refused."""
+    """Serve until a signal."""
+    # The socket listens already: an early client waits at it, and is not refused.
     config = uvicorn.Config(
         app,
         ws="none",

@@ -28,6 +28,7 @@ _HEAD_BYTES, _TAIL_BYTES = 4_096, 12_288  # bytes of a log
 _LIVE_TAIL = 2_048  # of a growing log
 _LIVE_LINES = 12
 _PATCH_BYTES = 256 * 1024
+# An agent decides how long a line of its patch is.
 _LONGEST_LINE = 2_000
 STEPS_PER_PAGE = 50
 _CHUNK = 64 * 1024
@@ -152,7 +153,6 @@ CONTENT_TYPES: Mapping[str, str] = {
     "agent/llm.jsonl": _PLAIN,
     **{log_name(stage): _PLAIN for stage in StageName},
 }
-"""The downloadable files of an attempt, and their descriptions."""
 _STEP_EVIDENCE = re.compile(r"steps/[A-Za-z0-9][A-Za-z0-9_.-]*/evidence\.json")
 
 
@@ -213,7 +213,7 @@ def _file_response(file: BinaryIO, path: Path, kind: str, request: Request) -> R
 
 
 def _chunks(file: BinaryIO, size: int) -> Iterator[bytes]:
-    """The announced number of bytes of a file, which may grow meanwhile."""
+    # The file may grow meanwhile, and an answer must not be longer than it announced.
     with file:
         while size and (chunk := file.read(min(size, _CHUNK))):
             size -= len(chunk)

@@ -21,7 +21,8 @@ from agentbench.view.rendering import PageContext, TemplateValues
 from agentbench.view.run_cache import LiveRun
 from agentbench.view.runs_folder import PageNotFoundError
 
-_PATCH_FILE = "patch.diff"  # independent of the record
+# Independent of the record, which could name any file.
+_PATCH_FILE = "patch.diff"
 
 
 def attempt_values(context: PageContext, request: Request) -> TemplateValues:
@@ -33,11 +34,12 @@ def attempt_values(context: PageContext, request: Request) -> TemplateValues:
     run = context.run(request)
     task, name = request.path_params["task"], request.path_params["name"]
     number = run.numbers.get(f"{task}/{name}")
+    records = (each for each in run.reading.summaries if each.task_id == task)
     common = {
         "run": run,
         "task": task,
         "name": name,
-        "tries": _retry_names(run, task),
+        "tries": sorted({each.folder_name.partition("/")[2] for each in records}, key=_by_number),
         "query": f"?{request.url.query}" if request.url.query else "",
     }
     if number is None:
@@ -55,8 +57,10 @@ def _with_record(
     query, files = request.query_params, context.folder
     try:
         folder = context.attempt_folder(request)
-    except PageNotFoundError:  # it is missing, or a link
-        folder = files.root / "\0"  # which never exists
+    except PageNotFoundError:
+        # The folder is missing, or a link. The record alone still makes a page, and no file has
+        # a name with a NUL.
+        folder = files.root / "\0"
     stored = AttemptFiles(open=lambda name: files.find_file(folder / name))
     chosen = parse_word(CaseFilter, "tests", query)
     step_page = parse_positive_int("steps-page", query, default=1)
@@ -99,13 +103,6 @@ def _without_record(context: PageContext, run: LiveRun, request: Request) -> dic
         "last_stage": stages[-1] if stages else None,
         "files": attempt_files.list_attempt_files(context.folder, folder),
     }
-
-
-def _retry_names(run: LiveRun, task: str) -> list[str]:
-    names = {
-        each.folder_name.partition("/")[2] for each in run.reading.summaries if each.task_id == task
-    }
-    return sorted(names, key=_by_number)
 
 
 def _by_number(name: str) -> tuple[int, int]:

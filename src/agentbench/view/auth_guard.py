@@ -4,7 +4,6 @@ It is middleware around the whole application. Pages show agents' texts, so the 
 scripts and external requests. The Host header reveals requests by DNS rebinding.
 """
 
-from collections.abc import Iterable
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -20,9 +19,8 @@ PAGE_CSP: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
+# An agent may have written the file, so nothing in it may run, not even with this page's rights.
 FILE_CSP: Final = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; sandbox"
-"""The headers of files that agents may have written."""
-
 TOKEN_PARAMETER: Final = "token"
 _METHODS = ("GET", "HEAD")
 _STYLE = "/static/view.css"  # also of the page that asks for the token
@@ -45,22 +43,22 @@ class AuthGuard:
         self._guard = guard
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse a request, or pass it to the application."""
         if scope["type"] != "http":
             return  # only HTTP is supported
 
         async def with_headers(message: Message) -> None:
-            """Send a message with the security headers."""
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
 
+        # Around the whole application, so that no path and no refusal can be left out.
         refusal = self._refusal(scope)
         await (refusal or self._inside)(scope, receive, with_headers)
 
     def _refusal(self, scope: Scope) -> Response | None:
+        # A page of another site can reach this server by DNS rebinding, but keeps its own name.
         if not self._guard.allows_host(Headers(scope=scope).get("host", "")):
             message = (
                 "This server does not accept that host name: see --host in `agentbench view "
@@ -79,7 +77,11 @@ class AuthGuard:
         connection = HTTPConnection(scope)
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         tokens = [value for name, value in pairs if name == TOKEN_PARAMETER]
-        again = _without_token_parameter(scope, pairs)
+        remaining_query = urlencode([pair for pair in pairs if pair[0] != TOKEN_PARAMETER])
+        # One slash: two would name another host.
+        path = f"/{quote(scope['path'].lstrip('/'))}"
+        again = f"{path}?{remaining_query}" if remaining_query else path
+        # The redirect takes the token out of the address, and so out of the browser's history.
         if tokens and self._guard.accepts_token(tokens[0]):
             token = tokens[0]
             answer = RedirectResponse(again, 303)
@@ -91,10 +93,3 @@ class AuthGuard:
             return None
         page = render_page("token.html", wrong=bool(tokens), again=again)
         return HTMLResponse(page, 401, {"WWW-Authenticate": "Bearer"})
-
-
-def _without_token_parameter(scope: Scope, pairs: Iterable[tuple[str, str]]) -> str:
-    remaining_query = urlencode([pair for pair in pairs if pair[0] != TOKEN_PARAMETER])
-    # One slash: two would name another host.
-    path = f"/{quote(scope['path'].lstrip('/'))}"
-    return f"{path}?{remaining_query}" if remaining_query else path

@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from agentbench.errors import InputError
 from agentbench.report.attempt_columns import verdict_word
-from agentbench.report.comparison import compare
+from agentbench.report.comparison import Comparison, compare
 from agentbench.report.formatting import statement
 from agentbench.report.heat_map import heat_map
 from agentbench.report.leaderboard import LETTERS_NOTE, Entrant, label_runs, leaderboard
@@ -23,7 +23,8 @@ from agentbench.view.queries import BadQueryError
 from agentbench.view.rendering import PageContext, TemplateValues
 from agentbench.view.run_cache import LiveRun
 
-_MAX_RANKED = 20  # runs; every pair of them is tested
+# Every pair of ranked runs is tested, so the time grows with their square.
+_MAX_RANKED = 20
 _MAX_UNRANKED = 50
 _MAX_SETS = 30
 _MAX_OFFERED = 200  # runs to choose from
@@ -58,7 +59,7 @@ class MatrixCell:
         is_mixed = 0 < resolved < len(attempts)
         return cls(
             run=run,
-            # Failed and quarantined attempts together count as `quarantined`.
+            # One quarantined attempt must not hide among failed ones.
             verdict=_MIXED if is_mixed else max(verdict_word(each) for each in attempts),
             resolved=resolved,
             attempts=attempts,
@@ -69,7 +70,6 @@ class MatrixCell:
 
     @property
     def links(self) -> Sequence[tuple[str, str]]:
-        """The name and the address of each attempt."""
         folders = [each.folder_name for each in self.attempts]
         return [
             (one.partition("/")[2], rendering.attempt_address(self.run, one)) for one in folders
@@ -94,11 +94,26 @@ def leaderboard_values(context: PageContext, request: Request) -> TemplateValues
         BadQueryError: no run has the requested tasks.
     """
     sets = _task_sets(context)
-    chosen = _choose(sets, request.query_params.get("tasks", ""))
+    chosen = sets[0] if sets else None
+    if digest := request.query_params.get("tasks", ""):
+        chosen = next((each for each in sets if each.digest == digest), None)
+        if chosen is None:
+            known = ", ".join(each.digest for each in sets[:_MAX_SETS]) or "none, there are no runs"
+            raise BadQueryError(f"tasks: found {digest!r}; expected one of {known}.")
     values: dict[str, object] = {"sets": sets[:_MAX_SETS], "chosen": chosen, "board": None}
     if chosen is None:
         return values
-    ranked, unranked = _split(context, chosen)
+    ranked: list[LiveRun] = []
+    unranked = []
+    for folder in chosen.folders:
+        if len(ranked) == _MAX_RANKED:
+            found: LiveRun | str = f"is older than the newest {_MAX_RANKED} ranked runs"
+        else:
+            found = _ranked_run(context, folder, chosen.tasks)
+        if isinstance(found, str):
+            unranked.append((folder, found))
+        else:
+            ranked.append(found)
     more = len(unranked) - _MAX_UNRANKED
     values |= {"unranked": unranked[:_MAX_UNRANKED], "more_unranked": more}
     return values | (_board_values(ranked) if ranked else {})
@@ -115,34 +130,9 @@ def _task_sets(context: PageContext) -> list[TaskSet]:
     return sorted(sets, key=lambda each: len(each.folders) == 1)
 
 
-def _choose(sets: Sequence[TaskSet], digest: str) -> TaskSet | None:
-    if not digest:
-        return sets[0] if sets else None
-    found = next((each for each in sets if each.digest == digest), None)
-    if found is None:
-        known = ", ".join(each.digest for each in sets[:_MAX_SETS]) or "none, there are no runs"
-        raise BadQueryError(f"tasks: found {digest!r}; expected one of {known}.")
-    return found
-
-
-def _split(context: PageContext, chosen: TaskSet) -> tuple[list[LiveRun], list[tuple[Path, str]]]:
-    """The runs to rank, and the others, each with the reason."""
-    ranked: list[LiveRun] = []
-    unranked = []
-    for folder in chosen.folders:
-        if len(ranked) == _MAX_RANKED:
-            found: LiveRun | str = f"is older than the newest {_MAX_RANKED} ranked runs"
-        else:
-            found = _ranked_run(context, folder, chosen.tasks)
-        if isinstance(found, str):
-            unranked.append((folder, found))
-        else:
-            ranked.append(found)
-    return ranked, unranked
-
-
 def _ranked_run(context: PageContext, folder: Path, tasks: int) -> LiveRun | str:
     """A run to rank, or why it is not."""
+    # The rate of a rerun is that of the hard attempts.
     if context.cache.plan(folder).is_rerun:
         return "repeats only the failed attempts of another run"
     try:
@@ -154,7 +144,18 @@ def _ranked_run(context: PageContext, folder: Path, tasks: int) -> LiveRun | str
 
 
 def _board_values(runs: Sequence[LiveRun]) -> dict[str, object]:
-    entrants = [_entrant(run) for run in runs]
+    entrants = []
+    for run in runs:
+        known = run.overview.configuration
+        entrants.append(
+            Entrant(
+                name=run.name,
+                attempts=run.summaries,
+                agent_command=known.agent_command if known is not None else None,
+                base_url=known.base_url if known is not None else None,
+                is_configuration_known=known is not None,
+            )
+        )
     board = leaderboard(entrants)
     by_label = dict(zip(label_runs(entrants), runs, strict=True))
     ranked = [by_label[entry.label] for entry in board.entries]
@@ -170,17 +171,6 @@ def _board_values(runs: Sequence[LiveRun]) -> dict[str, object]:
     }
 
 
-def _entrant(run: LiveRun) -> Entrant:
-    known = run.overview.configuration
-    return Entrant(
-        name=run.name,
-        attempts=run.summaries,
-        agent_command=known.agent_command if known is not None else None,
-        base_url=known.base_url if known is not None else None,
-        is_configuration_known=known is not None,
-    )
-
-
 def compare_values(context: PageContext, request: Request) -> TemplateValues:
     """The values of a comparison; without two runs those of a form to choose them."""
     names = [request.query_params.get(name, "") for name in ("first", "second")]
@@ -192,16 +182,19 @@ def compare_values(context: PageContext, request: Request) -> TemplateValues:
         "problem": "",
     }
     if all(names):
-        runs = [context.cache.run(context.folder.run(name)) for name in names]
+        first, second = (context.cache.run(context.folder.run(name)) for name in names)
         try:
-            values |= _comparison_values(*runs)
-        except InputError as error:  # without a common task
-            values["problem"] = str(error)
+            comparison = compare(first.summaries, second.summaries)
+        except InputError as error:
+            # Without a common task, a reader still needs the form to choose other runs.
+            return values | {"problem": str(error)}
+        values |= _comparison_values(first, second, comparison)
     return values
 
 
-def _comparison_values(first: LiveRun, second: LiveRun) -> dict[str, object]:
-    comparison = compare(first.summaries, second.summaries)
+def _comparison_values(
+    first: LiveRun, second: LiveRun, comparison: Comparison
+) -> dict[str, object]:
     cells = [_cells(run) for run in (first, second)]
     differing = {flip.task_id for flip in (*comparison.gained, *comparison.lost)}
     return {

@@ -85,7 +85,6 @@ class PageSlice(Generic[_Item]):
 
     @property
     def last(self) -> int:
-        """The position of its last item."""
         return self.first + len(self.items) - 1 if self.items else 0
 
 
@@ -141,7 +140,6 @@ SORT_COLUMNS: Mapping[SortKey, SortColumn] = {
         "Cost", lambda attempt: attempt.cost_usd if attempt.cost_usd is not None else -inf
     ),
 }
-"""The columns with their titles, in their order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +212,14 @@ def select_attempts(
     """The numbers of the attempts on the requested page, of those in the order of their ends."""
     conditions = tuple(_conditions(query))
     found = [n for n in numbers if all(condition(summaries[n]) for condition in conditions)]
-    return PageSlice.of(_in_order(summaries, found, query), query.page, size=ATTEMPTS_PER_PAGE)
+    if query.sort is SortKey.ENDED:
+        found = found[::-1] if query.descending else found
+    else:
+        # Equal ones by task and attempt in both directions.
+        found.sort(key=lambda number: (summaries[number].task_id, summaries[number].attempt))
+        value = SORT_COLUMNS[query.sort].value
+        found.sort(key=lambda number: value(summaries[number]), reverse=query.descending)
+    return PageSlice.of(found, query.page, size=ATTEMPTS_PER_PAGE)
 
 
 def _conditions(query: AttemptQuery) -> Iterator[Callable[[AttemptSummary], bool]]:
@@ -230,25 +235,13 @@ def _conditions(query: AttemptQuery) -> Iterator[Callable[[AttemptSummary], bool
         yield lambda attempt: attempt.fault is query.fault
     words = query.text.casefold().split()
     if words:
-        yield lambda attempt: _contains_all(attempt, words)
 
+        def contains_all(attempt: AttemptSummary) -> bool:
+            reason = attempt.failure_reason or ""
+            text = f"{attempt.folder_name} {reason} {attempt.agent} {attempt.detail}".casefold()
+            return all(word in text for word in words)
 
-def _contains_all(attempt: AttemptSummary, words: Sequence[str]) -> bool:
-    reason = attempt.failure_reason or ""
-    text = f"{attempt.folder_name} {reason} {attempt.agent} {attempt.detail}".casefold()
-    return all(word in text for word in words)
-
-
-def _in_order(
-    summaries: Sequence[AttemptSummary], numbers: list[int], query: AttemptQuery
-) -> list[int]:
-    if query.sort is SortKey.ENDED:
-        return numbers[::-1] if query.descending else numbers
-    # Equal ones by task and attempt in both directions.
-    numbers.sort(key=lambda number: (summaries[number].task_id, summaries[number].attempt))
-    value = SORT_COLUMNS[query.sort].value
-    numbers.sort(key=lambda number: value(summaries[number]), reverse=query.descending)
-    return numbers
+        yield contains_all
 
 
 class CaseFilter(StrEnum):

@@ -23,7 +23,8 @@ from agentbench.report.formatting import percent
 from agentbench.view.run_cache import LiveRun, RunCache
 from agentbench.view.runs_folder import RunsFolder
 
-if TYPE_CHECKING:  # a saved page needs no server
+# The extra `view` may be missing: `report --format html` saves a page, and needs no server.
+if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import HTMLResponse
 
@@ -32,8 +33,7 @@ TemplateValues = Mapping[str, object]
 _MINUTE, _HOUR = 60, 3600
 _BUFFERED_CHUNKS = 64  # chunks of a template that are joined
 _MAX_EXCERPT = 20_000  # characters
-MAX_WARNINGS = 20
-"""The most warnings on a page; more are counted."""
+MAX_WARNINGS = 20  # on a page
 
 
 def render_page(template: str, **values: object) -> str:
@@ -101,6 +101,8 @@ def money(dollars: float | None) -> str:
 
 @cache
 def _environment() -> Environment:
+    # Agents wrote many of the values. Nothing of theirs becomes markup, and no control character
+    # or text direction mark is invisible.
     environment = Environment(
         loader=PackageLoader("agentbench.view"),
         autoescape=True,

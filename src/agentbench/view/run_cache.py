@@ -23,8 +23,10 @@ from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.taxonomy import StageName
 from agentbench.view.runs_folder import RUN_FILE
 
-_SETTLED_S = 2.0  # seconds after which a folder's time certainly changes with its content
-_MAX_SUMMARIES = 200_000  # 60 MB; the most summaries of cached runs
+# Only after so many seconds does a folder's time certainly change with its content.
+_SETTLED_S = 2.0
+# So many summaries take 60 MB.
+_MAX_SUMMARIES = 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +42,6 @@ class RunningAttempt:
 
     @property
     def folder(self) -> str:
-        """Its folder in attempts/."""
         return f"{self.task}/{self.name}"
 
 
@@ -61,30 +62,26 @@ class RunningAttempts:
         """
         with suppress(OSError), os.scandir(self._attempts) as entries:
             for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    self._scan_task(entry)
+                if not entry.is_dir(follow_symlinks=False):
+                    continue
+                changed_at = entry.stat(follow_symlinks=False).st_mtime_ns
+                if self._changed_at.get(entry.name) == changed_at:
+                    continue
+                if time.time() - changed_at / 1e9 > _SETTLED_S:
+                    self._changed_at[entry.name] = changed_at
+                with suppress(OSError), os.scandir(entry.path) as attempts:
+                    self._open |= {f"{entry.name}/{attempt.name}" for attempt in attempts}
         self._open = {folder for folder in self._open if folder not in recorded}
         last = last_tries(self._open)
         running = (read_running_attempt(self._attempts, folder) for folder in last)
         current = [one for one in running if one is not None and one.began >= since]
         return sorted(current, key=lambda one: (one.began, one.folder))
 
-    def _scan_task(self, task: "os.DirEntry[str]") -> None:
-        changed_at = task.stat(follow_symlinks=False).st_mtime_ns
-        if self._changed_at.get(task.name) == changed_at:
-            return
-        if time.time() - changed_at / 1e9 > _SETTLED_S:
-            self._changed_at[task.name] = changed_at
-        with suppress(OSError), os.scandir(task.path) as entries:
-            self._open |= {f"{task.name}/{entry.name}" for entry in entries}
-
 
 def read_running_attempt(attempts: Path, folder: str) -> RunningAttempt | None:
-    """An attempt by its events; None if there are none.
-
-    An attempt that is already judged counts as running, since its record is written a moment
-    later.
-    """
+    """An attempt by its events; None if there are none."""
+    # A judged attempt counts as running until its record is written: a page that looked in between
+    # took it for one that was cut off, and did not ask again.
     try:
         events = read_events(attempts / folder)
     except OSError:
@@ -158,13 +155,11 @@ class RunOverview:
 
     @property
     def planned(self) -> int | None:
-        """The number of planned attempts."""
         planned = self.configuration
         return planned.planned_attempts if planned is not None else None
 
     @property
     def ending(self) -> str:
-        """Its ending in a word or two."""
         if self.is_live:
             return "live"
         if self.configuration is None:
@@ -184,7 +179,6 @@ class LiveRun:
 
     @property
     def name(self) -> str:
-        """Its id."""
         return self.folder.name
 
     @cached_property
@@ -194,7 +188,6 @@ class LiveRun:
 
     @cached_property
     def summaries(self) -> Sequence[AttemptSummary]:
-        """The last summaries of all attempts."""
         return [self.reading.summaries[number] for number in self.latest]
 
     @cached_property
@@ -203,17 +196,15 @@ class LiveRun:
         return {each.folder_name: number for number, each in enumerate(self.reading.summaries)}
 
     def running_attempts(self) -> list[RunningAttempt]:
-        """The running attempts."""
         if not self.overview.is_live:
             return []
-        return self._running.update(self.numbers, since=self._process_began())
-
-    def _process_began(self) -> datetime:
-        """The start of the process that runs the attempts, when it wrote run.json."""
+        # The process that runs the attempts wrote run.json at its start. Attempts that began
+        # before that were cut off with an earlier process.
         try:
-            return datetime.fromtimestamp((self.folder / RUN_FILE).stat().st_mtime - 1, UTC)
+            began = datetime.fromtimestamp((self.folder / RUN_FILE).stat().st_mtime - 1, UTC)
         except OSError:
-            return datetime.now(UTC)
+            began = datetime.now(UTC)
+        return self._running.update(self.numbers, since=began)
 
 
 @dataclass(slots=True)
@@ -245,6 +236,7 @@ class RunCache:
 
     def overview(self, folder: Path) -> RunOverview:
         """A run for the list; its faults are among its warnings."""
+        # Evicted runs keep their overview, or a list of many runs would read each of them again.
         with self._lock:
             fingerprint = fingerprint_of(folder)
             cached = self._overviews.get(folder)
@@ -269,50 +261,43 @@ class RunCache:
             return RunPlan()
         cached = self._plans.get(folder)
         if cached is None or cached[0] != changed_at:
-            self._plans[folder] = cached = (changed_at, _read_plan(folder))
+            try:
+                run = RunStore(folder).configuration()
+            except (InputError, OSError):
+                plan = RunPlan()
+            else:
+                plan = RunPlan(
+                    began=run.started_at,
+                    task_set=task_set((task.id, task.digest) for task in run.tasks),
+                    tasks=len(run.tasks),
+                    is_rerun=run.rerun_of is not None,
+                )
+            self._plans[folder] = cached = (changed_at, plan)
         return cached[1]
 
     def _run(self, folder: Path) -> LiveRun:
-        fingerprint = fingerprint_of(folder)  # before reading, so that changes are read again
+        # Before reading: what changes meanwhile is then read again.
+        fingerprint = fingerprint_of(folder)
         cached = self._runs.get(folder)
         if cached is None or cached.fingerprint != fingerprint:
-            cached = self._read(folder, fingerprint, cached)
+            now, before = fingerprint.attempts, cached and cached.fingerprint.attempts
+            # A growing file of records is read on from its former end.
+            if cached and now and before and now.inode == before.inode and now.size >= before.size:
+                reading = cached.run.reading.read_on()
+            else:
+                reading = read_run(folder)
+            running = self._running.pop(folder, None) or RunningAttempts(folder)
+            if fingerprint.is_live:
+                self._running[folder] = running
+            overview = _overview(folder, reading, is_live=fingerprint.is_live)
+            cached = _CachedRun(fingerprint, LiveRun(folder, overview, reading, running))
             self._runs[folder] = cached
         self._runs.move_to_end(folder)
-        self._evict()
-        return cached.run
-
-    def _read(
-        self, folder: Path, fingerprint: Fingerprint, before: _CachedRun | None
-    ) -> _CachedRun:
-        if before is not None and _is_longer(fingerprint.attempts, before.fingerprint.attempts):
-            reading = before.run.reading.read_on()
-        else:
-            reading = read_run(folder)
-        running = self._running.pop(folder, None) or RunningAttempts(folder)
-        if fingerprint.is_live:
-            self._running[folder] = running
-        overview = _overview(folder, reading, is_live=fingerprint.is_live)
-        return _CachedRun(fingerprint, LiveRun(folder, overview, reading, running))
-
-    def _evict(self) -> None:
-        summary_count = sum(len(cached.run.reading.summaries) for cached in self._runs.values())
+        summary_count = sum(len(each.run.reading.summaries) for each in self._runs.values())
         while summary_count > self._max_summaries and len(self._runs) > 1:
-            _, gone = self._runs.popitem(last=False)
-            summary_count -= len(gone.run.reading.summaries)
-
-
-def _read_plan(folder: Path) -> RunPlan:
-    try:
-        run = RunStore(folder).configuration()
-    except (InputError, OSError):
-        return RunPlan()
-    return RunPlan(
-        began=run.started_at,
-        task_set=task_set((task.id, task.digest) for task in run.tasks),
-        tasks=len(run.tasks),
-        is_rerun=run.rerun_of is not None,
-    )
+            _, evicted = self._runs.popitem(last=False)
+            summary_count -= len(evicted.run.reading.summaries)
+        return cached.run
 
 
 def _overview(folder: Path, reading: RunRecords, *, is_live: bool) -> RunOverview:
@@ -329,10 +314,3 @@ def _overview(folder: Path, reading: RunRecords, *, is_live: bool) -> RunOvervie
         summary=ResultSummary.of(latest),
         warnings=warnings,
     )
-
-
-def _is_longer(now: FileFingerprint | None, before: FileFingerprint | None) -> bool:
-    """Whether a file is the same one, perhaps with more at its end."""
-    if now is None or before is None:
-        return False
-    return now.inode == before.inode and now.size >= before.size

@@ -9,7 +9,6 @@ from agentbench.view import queries, rendering
 from agentbench.view.attempt_files import read_stage_tail
 from agentbench.view.queries import AttemptQuery, PageSlice, RetryFilter
 from agentbench.view.rendering import PageContext, TemplateValues
-from agentbench.view.run_cache import LiveRun
 
 _RUNS_PER_PAGE = 50
 _MAX_RUNNING = 24
@@ -35,40 +34,31 @@ def run_values(context: PageContext, request: Request) -> TemplateValues:
     """The values of the page of one run."""
     run = context.run(request)
     query = AttemptQuery.of(request.query_params)
-    warnings = run.overview.warnings
+    warnings, summary = run.overview.warnings, run.overview.summary
+    passes: list[tuple[PassRates, PassRates | None]] = []
+    # pass@1 equals the rate.
+    if summary is not None and len(summary.passes) > 1:
+        judged = {rates.k: rates for rates in summary.judged_passes}
+        passes = [(rates, judged.get(rates.k)) for rates in summary.passes]
+    running = run.running_attempts()
+    every = run.reading.summaries
+    numbers = range(len(every)) if query.tries is RetryFilter.ALL else run.latest
+    page = queries.select_attempts(every, numbers, query)
+    attempts = [every[number] for number in page.items]
     return {
         "run": run,
         "overview": run.overview,
         "configuration": run.overview.configuration,
-        "summary": run.overview.summary,
+        "summary": summary,
         "choice": query,
         "query": query.query(page=query.page).removesuffix("?") if query != AttemptQuery() else "",
         "columns": queries.SORT_COLUMNS,
         "verdicts": list(queries.VerdictFilter),
         "reasons": sorted(FailureReason, key=lambda reason: reason.precedence),
         "faults": list(Fault),
-        "passes": _pass_rates(run),
+        "passes": passes,
         "warnings": warnings[: rendering.MAX_WARNINGS],
         "more_warnings": len(warnings) - rendering.MAX_WARNINGS,
-        **_attempts(run, query),
-        **_running(context, run),
-    }
-
-
-def _pass_rates(run: LiveRun) -> list[tuple[PassRates, PassRates | None]]:
-    summary = run.overview.summary
-    if summary is None or len(summary.passes) < 2:
-        return []  # for one attempt they equal the rate
-    judged = {rates.k: rates for rates in summary.judged_passes}
-    return [(rates, judged.get(rates.k)) for rates in summary.passes]
-
-
-def _attempts(run: LiveRun, query: AttemptQuery) -> dict[str, object]:
-    every = run.reading.summaries
-    numbers = range(len(every)) if query.tries is RetryFilter.ALL else run.latest
-    page = queries.select_attempts(every, numbers, query)
-    attempts = [every[number] for number in page.items]
-    return {
         "page": page,
         "attempts": [
             {
@@ -79,14 +69,11 @@ def _attempts(run: LiveRun, query: AttemptQuery) -> dict[str, object]:
             }
             for attempt, row in zip(attempts, rows(attempts), strict=True)
         ],
+        # A cost where no model was used, or where nobody counted, would look like no cost.
         "has_costs": any(attempt.is_metered for attempt in run.summaries),
+        "running": [
+            {"attempt": attempt, "tail": read_stage_tail(context.folder, run.folder, attempt)}
+            for attempt in running[:_MAX_RUNNING]
+        ],
+        "more_running": max(0, len(running) - _MAX_RUNNING),
     }
-
-
-def _running(context: PageContext, run: LiveRun) -> dict[str, object]:
-    running = run.running_attempts()
-    attempt_tails = [
-        {"attempt": attempt, "tail": read_stage_tail(context.folder, run.folder, attempt)}
-        for attempt in running[:_MAX_RUNNING]
-    ]
-    return {"running": attempt_tails, "more_running": len(running) - len(attempt_tails)}

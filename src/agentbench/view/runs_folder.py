@@ -20,7 +20,6 @@ class RunsFolder:
         self.root = root.resolve()
 
     def runs(self) -> list[Path]:
-        """The folders of all runs."""
         try:
             with os.scandir(self.root) as entries:
                 names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
@@ -71,6 +70,7 @@ class RunsFolder:
         try:
             if path.resolve(strict=True) != path or not path.is_relative_to(self.root):
                 return None
+            # An agent's files may be links out of the folder, or pipes that block a reader.
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             file = open(os.open(path, flags), "rb")  # noqa: SIM115, PTH123 - whoever asked closes it
         except (OSError, RuntimeError, ValueError):  # a circular link, or an invalid name
@@ -82,7 +82,6 @@ class RunsFolder:
 
 
 def _is_name(name: str) -> bool:
-    """Whether a name is a plain one, not a path."""
     if name in {"", ".", ".."} or any(char in name for char in "/\\\0"):
         return False
     return len(name.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME

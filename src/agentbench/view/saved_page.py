@@ -17,9 +17,8 @@ from agentbench.report.heat_map import heat_map
 from agentbench.report.leaderboard import LETTERS_NOTE, Entrant, label_runs, leaderboard
 from agentbench.view import rendering
 
+# Browsers display a table of so many rows smoothly.
 MAX_ATTEMPT_ROWS = 10_000
-"""The most rows of the table, which browsers display smoothly."""
-
 _MAX_DETAIL = 400  # characters; `agentbench show` prints all of it
 _MAX_NAME = 80
 
@@ -38,6 +37,7 @@ def html_chunks(runs: Sequence[Entrant], *, most_rows: int = MAX_ATTEMPT_ROWS) -
     attempts = [run.attempts for run in ranked]
     labels = [printable(entry.label, limit=_MAX_NAME) for entry in board.entries]
     total = sum(map(len, attempts))
+    limits = {"agent": _MAX_NAME, "model": _MAX_NAME, "detail": _MAX_DETAIL}
     return rendering.page_chunks(
         "saved.html",
         style=Markup(style),
@@ -52,7 +52,13 @@ def html_chunks(runs: Sequence[Entrant], *, most_rows: int = MAX_ATTEMPT_ROWS) -
         ],
         heat=heat_map(attempts),
         comparison=_comparison(runs) if len(runs) == 2 else None,
-        rows=map(_shortened, rows(list(islice(chain.from_iterable(attempts), most_rows)))),
+        rows=(
+            {
+                name: printable(text, limit=limits[name]) if name in limits else text
+                for name, text in row.items()
+            }
+            for row in rows(list(islice(chain.from_iterable(attempts), most_rows)))
+        ),
         attempts=total,
         more_rows=total - most_rows,
     )
@@ -67,19 +73,12 @@ def content_policy(style: str) -> str:
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
-def _shortened(row: dict[str, str]) -> dict[str, str]:
-    limits = {"agent": _MAX_NAME, "model": _MAX_NAME, "detail": _MAX_DETAIL}
-    return {
-        name: printable(text, limit=limits[name]) if name in limits else text
-        for name, text in row.items()
-    }
-
-
 def _comparison(runs: Sequence[Entrant]) -> dict[str, object]:
     labels = [printable(label, limit=_MAX_NAME) for label in label_runs(runs)]
     try:
         made = compare(runs[0].attempts, runs[1].attempts)
-    except InputError as error:  # without a common task
+    except InputError as error:
+        # Two runs without a common task still have a page of their own numbers.
         return {"labels": labels, "made": None, "refusal": str(error)}
     sides = [("all attempts", made.first.overall, made.second.overall, made.overall)]
     if made.judged is not None:

@@ -65,10 +65,10 @@ def test_openais_client_works_through_it_and_the_usage_is_summed_up() -> None:
             assert chat(client).choices[0].message.content == "good day"
             assert list(chat(client, stream=True))
             assert client.responses.create(model="gpt-5", input="hi").output_text == "good day"
-        said = ended(process)
+        result = ended(process)
     assert found["wires"] == ["openai-chat", "openai-responses"]
-    assert "3 requests, 3000 tokens in (1200 cached), 600 out, 0.0084 USD" in said
-    assert server.key not in said
+    assert "3 requests, 3000 tokens in (1200 cached), 600 out, 0.0084 USD" in result
+    assert server.key not in result
 
 
 def test_anthropics_client_works_through_it(tmp_path: Path) -> None:
@@ -84,8 +84,8 @@ def test_anthropics_client_works_through_it(tmp_path: Path) -> None:
             assert client.messages.create(**asked).content[0].text == "good day"
             with client.messages.stream(**asked) as stream:
                 assert stream.get_final_text() == "good day"
-        said = ended(process, signal.SIGTERM)
-    assert "2 requests, 2000 tokens in" in said
+        result = ended(process, signal.SIGTERM)
+    assert "2 requests, 2000 tokens in" in result
     assert len((tmp_path / "llm.jsonl").read_text().splitlines()) == 2
 
 
@@ -103,7 +103,7 @@ def test_it_stops_at_its_budget() -> None:
 
 def test_answers_are_recorded_and_replayed_on_a_socket(tmp_path: Path) -> None:
     file, path = tmp_path / "answers.jsonl", tmp_path / "gateway.sock"
-    said = []
+    result = []
     with ScriptedModel([Say("once", TOKENS)]) as server:
         record = ("--model", "openai/gpt-5", "--no-probe", "--record", file)
         replay = ("--replay", file)
@@ -116,8 +116,8 @@ def test_answers_are_recorded_and_replayed_on_a_socket(tmp_path: Path) -> None:
                     client = openai.OpenAI(
                         base_url="http://x/v1", api_key=found["token"], http_client=http
                     )
-                    said.append(chat(client).choices[0].message.content)
+                    result.append(chat(client).choices[0].message.content)
                 summary = ended(process)
             assert not path.exists()
-    assert said == ["once", "once"]
+    assert result == ["once", "once"]
     assert "1 requests, 1000 tokens in (400 cached), 200 out, 0.0000 USD" in summary

@@ -2,9 +2,9 @@ import json
 
 
 def test_tasks_are_listed_a_line_each(cli, tasks):
-    said = cli("tasks", "list", tasks)
-    assert (said.code, said.stderr) == (0, "")
-    assert said.stdout == (
+    result = cli("tasks", "list", tasks)
+    assert (result.code, result.stderr) == (0, "")
+    assert result.stdout == (
         "first   The first price is left out  []         2 target tests\n"
         "second  The first price is left out  [unfixed]  2 target tests\n"
     )
@@ -19,9 +19,9 @@ def test_json_says_more_of_each(cli, tasks):
 
 
 def test_where_no_task_is_is_65(cli, tmp_path):
-    said = cli("tasks", "list", tmp_path)
-    assert said.code == 65, said.stderr
-    assert "no task here" in said.stderr
+    result = cli("tasks", "list", tmp_path)
+    assert result.code == 65, result.stderr
+    assert "no task here" in result.stderr
 
 
 def test_the_default_is_a_folder_of_that_name(cli, tmp_path, monkeypatch):

@@ -4,10 +4,10 @@ from tests.importers.harbor.harbor_folders import harbor_folder
 
 
 def test_tasks_are_written_and_said(cli, tasks, tmp_path):
-    said = cli("tasks", "export", "harbor", tasks, "--out", tmp_path / "out")
-    assert said.code == 0, said.stderr
-    assert said.stdout.splitlines() == [str(tmp_path / "out" / n) for n in ("first", "second")]
-    assert said.stderr.endswith("2 tasks written\n")
+    result = cli("tasks", "export", "harbor", tasks, "--out", tmp_path / "out")
+    assert result.code == 0, result.stderr
+    assert result.stdout.splitlines() == [str(tmp_path / "out" / n) for n in ("first", "second")]
+    assert result.stderr.endswith("2 tasks written\n")
     dockerfile = (tmp_path / "out" / "first" / "environment" / "Dockerfile").read_text()
     assert dockerfile.startswith("FROM python:3.12-slim\n")
 
@@ -19,9 +19,9 @@ def test_one_that_has_no_form_there_is_65_after_the_rest_was_written(cli, tasks,
     (ours / "hello" / "harbor" / "task.toml").unlink()
     (ours / "hello" / "tests" / ".harborignore").write_text("*.md")
     where = ("--out", tmp_path / "out", "--json")
-    said = cli("tasks", "export", "harbor", ours, tasks / "first", *where)
-    assert said.code == 65
-    document = json.loads(said.stdout)
+    result = cli("tasks", "export", "harbor", ours, tasks / "first", *where)
+    assert result.code == 65
+    document = json.loads(result.stdout)
     assert document["written"] == [str(tmp_path / "out" / "first")]
     assert document["refused"][0]["what"].startswith("tests/: has a .harborignore")
 

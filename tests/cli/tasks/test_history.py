@@ -29,10 +29,10 @@ def new(cli, sandbox, tmp_path, pocket):
 
 def test_a_commit_becomes_a_proven_task(new, tmp_path, cli):
     folder = tmp_path / "out" / "basket"
-    said = new(folder)
-    assert said.code == 0, said.stderr
-    assert said.stdout == f"{folder}  valid\n"
-    assert said.stderr.endswith("1 task written, 1 of 1 valid\n")
+    result = new(folder)
+    assert result.code == 0, result.stderr
+    assert result.stdout == f"{folder}  valid\n"
+    assert result.stderr.endswith("1 task written, 1 of 1 valid\n")
     tests = tomllib.loads((folder / "task.toml").read_text())["tests"]
     assert tests["fail_to_pass"] == list(LISTED)
     # Of a file that the fix does not touch:
@@ -44,17 +44,17 @@ def test_a_commit_becomes_a_proven_task(new, tmp_path, cli):
 
 def test_a_task_without_regression_tests_is_not_good(new, tmp_path, cli):
     folder = tmp_path / "out" / "basket"
-    said = new(folder, "--touched-files")
-    assert said.code == 1, said.stderr
-    assert f"{folder}  INVALID\n  no regression tests: no test passes both before" in said.stdout
+    result = new(folder, "--touched-files")
+    assert result.code == 1, result.stderr
+    assert f"{folder}  INVALID\n  no regression tests: no test passes both before" in result.stdout
     audited = cli("audit", folder)
     assert "no-regression-tests" in audited.stdout
     assert "0 without a finding" in audited.stderr + audited.stdout
 
 
 def test_json_is_one_document(new, tmp_path):
-    said = new(tmp_path / "basket", "--json")
-    document = json.loads(said.stdout)
+    result = new(tmp_path / "basket", "--json")
+    document = json.loads(result.stdout)
     assert document["written"] == [str(tmp_path / "basket")]
     assert document["proven"][0]["good"] is True
 
@@ -68,21 +68,21 @@ def test_json_is_one_document(new, tmp_path):
     ],
 )
 def test_what_cannot_become_a_task_is_65_and_says_why(new, tmp_path, fix, why):
-    said = new(tmp_path / "basket", fix=fix)
-    assert said.code == 65
-    assert why in said.stderr
+    result = new(tmp_path / "basket", fix=fix)
+    assert result.code == 65
+    assert why in result.stderr
     assert not (tmp_path / "basket").exists()
 
 
 def test_a_task_that_is_there_is_left_alone(new, tmp_path):
     (tmp_path / "basket").mkdir()
-    said = new(tmp_path / "basket", "--no-prove")
-    assert said.code == 2
-    assert "already exists" in said.stderr
+    result = new(tmp_path / "basket", "--no-prove")
+    assert result.code == 2
+    assert "already exists" in result.stderr
     assert new(tmp_path / "basket", "--no-prove", "--replace").code == 0
 
 
 def test_a_feature_that_is_not_good_is_1_and_stays(new, tmp_path):
     # Its tests lie in a file that --tests leaves out, so that nothing hidden fails before it.
-    said = new(tmp_path / "basket", "--image", "no/such:image")
-    assert said.code in {1, 69}, said.stderr
+    result = new(tmp_path / "basket", "--image", "no/such:image")
+    assert result.code in {1, 69}, result.stderr

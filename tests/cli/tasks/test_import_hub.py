@@ -92,10 +92,10 @@ def take(arguments):
 def test_a_data_set_is_read_by_its_name_and_tasks_remember_its_commit(take, hub, project, tmp_path):
     first = hub.add(NAME, {TEST: in_parquet(project.instance())}, "v1")
     second = hub.add(NAME, {TEST: in_parquet(project.instance(version="2.0")), "README.md": b"x"})
-    said = take("--split", "test", "--json")
-    assert said.code == 0, said.stderr
-    assert said.stderr.startswith(f"reading {NAME}@{second}, config default, split test\n")
-    assert json.loads(said.stdout)["written"] == [f"{tmp_path}/tasks/acme__counting-7"]
+    result = take("--split", "test", "--json")
+    assert result.code == 0, result.stderr
+    assert result.stderr.startswith(f"reading {NAME}@{second}, config default, split test\n")
+    assert json.loads(result.stdout)["written"] == [f"{tmp_path}/tasks/acme__counting-7"]
     origin = tmp_path / "tasks" / "acme__counting-7" / "swebench.json"
     assert json.loads(origin.read_text())["dataset"] == f"{NAME}@{second}"
     for revision in ("v1", first):
@@ -117,13 +117,13 @@ def test_a_card_says_which_files_are_of_a_split(take, hub, project):
     assert "acme__counting-7" in take().stdout
     assert "a__b-1" in take("--split", "dev").stdout
     assert "a__b-2" in take("--config", "lite").stdout
-    said = take("--split", "train")
-    assert (said.code, said.stderr) == (
+    result = take("--split", "train")
+    assert (result.code, result.stderr) == (
         65,
         f"agentbench: {NAME}, config default: has no split 'train'; its splits: test, dev\n",
     )
-    said = take("--config", "full")
-    assert (said.code, said.stderr) == (
+    result = take("--config", "full")
+    assert (result.code, result.stderr) == (
         65,
         f"agentbench: {NAME}: has no config 'full'; its configs: default, lite\n",
     )
@@ -132,27 +132,29 @@ def test_a_card_says_which_files_are_of_a_split(take, hub, project):
 def test_a_wrong_row_is_named_by_its_file_in_the_data_set(take, hub, project):
     wrong = project.instance(instance_id="a__b-1", base_commit="main")
     commit = hub.add(NAME, {"test.jsonl": in_lines(project.instance(), wrong)})
-    said = take()
-    assert said.code == 65
-    assert f"refused: {NAME}@{commit}/test.jsonl:2: a__b-1: base_commit: 'main' is" in said.stderr
-    assert said.stderr.endswith("1 task written, 1 refused\n")
+    result = take()
+    assert result.code == 65
+    assert f"refused: {NAME}@{commit}/test.jsonl:2: a__b-1: base_commit: 'main' is" in result.stderr
+    assert result.stderr.endswith("1 task written, 1 refused\n")
 
 
 def test_broken_parquet_is_one_line(take, hub):
     commit = hub.add(NAME, {TEST: b"PAR1 and more"})
-    said = take()
-    assert said.code == 65
-    assert f"refused: {NAME}@{commit}/{TEST}: is not Parquet: " in said.stderr
+    result = take()
+    assert result.code == 65
+    assert f"refused: {NAME}@{commit}/{TEST}: is not Parquet: " in result.stderr
 
 
 def test_instances_are_selected_by_patterns_and_number(take, hub, project):
     rows = [project.instance(instance_id=f"{name}-{n}") for name in "ab" for n in range(3)]
     commit = hub.add(NAME, {"test.jsonl": in_lines(*rows)})
-    said = take("--instance", "a-*", "--instance", "b-1", "--limit", "3")
-    assert [line.rpartition("/")[2] for line in said.stdout.splitlines()] == ["a-0", "a-1", "a-2"]
-    said = take("--instance", "b-[12]", "--instance", "c-*")
-    assert [line.rpartition("/")[2] for line in said.stdout.splitlines()] == ["b-1", "b-2"]
-    assert f"refused: {NAME}@{commit}: c-*: the data has no instance with this id\n" in said.stderr
+    result = take("--instance", "a-*", "--instance", "b-1", "--limit", "3")
+    assert [line.rpartition("/")[2] for line in result.stdout.splitlines()] == ["a-0", "a-1", "a-2"]
+    result = take("--instance", "b-[12]", "--instance", "c-*")
+    assert [line.rpartition("/")[2] for line in result.stdout.splitlines()] == ["b-1", "b-2"]
+    assert (
+        f"refused: {NAME}@{commit}: c-*: the data has no instance with this id\n" in result.stderr
+    )
 
 
 def test_a_gated_data_set_opens_with_a_token(take, hub, project):
@@ -171,11 +173,11 @@ def test_without_the_hub_the_copy_in_the_cache_is_read(take, hub, project):
     hub.add(NAME, {TEST: in_parquet(project.instance()), "data/dev.jsonl": in_lines({})})
     assert take("--split", "test").code == 0
     number = len(hub.asked)
-    said = take("--split", "test", "--replace", HF_HUB_OFFLINE="1")
-    assert said.code == 0, said.stderr
+    result = take("--split", "test", "--replace", HF_HUB_OFFLINE="1")
+    assert result.code == 0, result.stderr
     assert len(hub.asked) == number
-    said = take("--split", "dev", HF_HUB_OFFLINE="1")
-    assert (said.code, said.stderr) == (
+    result = take("--split", "dev", HF_HUB_OFFLINE="1")
+    assert (result.code, result.stderr) == (
         69,
         f"agentbench: {NAME}: HF_HUB_OFFLINE is set, and the cache has no complete copy; import it "
         "once without HF_HUB_OFFLINE\n",
@@ -188,8 +190,8 @@ def test_a_download_that_is_cut_goes_on_where_it_ended(take, hub, project):
     content = in_lines(project.instance(hints_text="x" * 24_000_000))
     hub.add(NAME, {"test.jsonl": content})
     hub.cuts = 1
-    said = take()
-    assert said.code == 0, said.stderr
+    result = take()
+    assert result.code == 0, result.stderr
     (resumed,) = [asked for *_, asked in hub.asked if asked]
     assert resumed.startswith("bytes=1")
 
@@ -207,9 +209,9 @@ def test_after_a_kill_complete_files_are_not_downloaded_again(
     hub.held = ""
     hub.release.set()
     hub.asked.clear()
-    said = take()
-    assert said.code == 0, said.stderr
-    assert said.stderr.endswith("2 tasks written\n")
+    result = take()
+    assert result.code == 0, result.stderr
+    assert result.stderr.endswith("2 tasks written\n")
     loaded = [path for method, path, _ in hub.asked if method == "GET" and "/resolve/" in path]
     assert [path.partition("/resolve/")[2][41:] for path in loaded] == [shards[1]]
 
@@ -224,8 +226,8 @@ def test_after_a_kill_complete_files_are_not_downloaded_again(
 )
 def test_a_part_that_it_does_not_have_is_one_line(take, hub, options, code, message):
     hub.add(NAME, {"test.jsonl": b"{}"})
-    said = take(*options)
-    assert (said.code, said.stderr) == (code, f"agentbench: {NAME}: {message}\n")
+    result = take(*options)
+    assert (result.code, result.stderr) == (code, f"agentbench: {NAME}: {message}\n")
 
 
 @pytest.mark.parametrize(
@@ -241,15 +243,15 @@ def test_a_part_that_it_does_not_have_is_one_line(take, hub, options, code, mess
 )
 def test_a_data_set_without_a_default_says_what_to_select(take, hub, files, message):
     hub.add(NAME, files)
-    said = take()
-    assert said.code == 65
-    assert said.stderr.startswith(f"agentbench: {NAME}: {message}")
-    assert said.stderr.count("\n") == 1
+    result = take()
+    assert result.code == 65
+    assert result.stderr.startswith(f"agentbench: {NAME}: {message}")
+    assert result.stderr.count("\n") == 1
 
 
 def test_a_name_that_the_hub_does_not_know_is_one_line(take, hub):
-    said = take()
-    assert (said.code, said.stderr) == (
+    result = take()
+    assert (result.code, result.stderr) == (
         65,
         f"agentbench: {NAME}: {hub.url} has no data set of this name, or it is private; check the "
         "name, or set HF_TOKEN\n",
@@ -259,33 +261,33 @@ def test_a_name_that_the_hub_does_not_know_is_one_line(take, hub):
 @pytest.mark.parametrize("status", [500, 429])
 def test_a_hub_that_fails_is_69(take, hub, status):
     hub.status = status
-    said = take()
-    assert said.code == 69
-    assert said.stderr.startswith(f"agentbench: {NAME}: cannot be read from {hub.url} (")
-    assert said.stderr.count("\n") == 1
+    result = take()
+    assert result.code == 69
+    assert result.stderr.startswith(f"agentbench: {NAME}: cannot be read from {hub.url} (")
+    assert result.stderr.count("\n") == 1
 
 
 def test_a_hub_that_cannot_be_reached_is_69(take):
-    said = take(HF_ENDPOINT="http://127.0.0.1:9")
-    assert said.code == 69
-    assert said.stderr.startswith(f"agentbench: {NAME}: cannot be read from http://127.0.0.1:9 (")
-    assert said.stderr.count("\n") == 1
+    result = take(HF_ENDPOINT="http://127.0.0.1:9")
+    assert result.code == 69
+    assert result.stderr.startswith(f"agentbench: {NAME}: cannot be read from http://127.0.0.1:9 (")
+    assert result.stderr.count("\n") == 1
 
 
 def test_an_answer_that_is_not_of_the_hub_is_69(take, hub):
     hub.status = 200
-    said = take()
-    assert said.code == 69
-    assert said.stderr.count("\n") == 1
+    result = take()
+    assert result.code == 69
+    assert result.stderr.count("\n") == 1
 
 
 def test_a_cache_that_cannot_be_written_is_69(take, hub, tmp_path):
     hub.add(NAME, {"test.jsonl": b"{}"})
     (tmp_path / "file").write_text("")
-    said = take(HF_HUB_CACHE=str(tmp_path / "file" / "hub"))
-    assert said.code == 69
-    assert f"the cache {tmp_path}/file/hub; check that it is writable\n" in said.stderr
-    assert said.stderr.count("\n") == 1
+    result = take(HF_HUB_CACHE=str(tmp_path / "file" / "hub"))
+    assert result.code == 69
+    assert f"the cache {tmp_path}/file/hub; check that it is writable\n" in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -298,15 +300,15 @@ def test_a_cache_that_cannot_be_written_is_69(take, hub, tmp_path):
     ],
 )
 def test_an_argument_that_is_neither_a_file_nor_a_name_is_not_looked_up(take, hub, source, what):
-    said = take(source=source)
-    assert said.code == 65
-    assert said.stderr.startswith(f"agentbench: {source}: {what}")
-    assert said.stderr.count("\n") == 1
+    result = take(source=source)
+    assert result.code == 65
+    assert result.stderr.startswith(f"agentbench: {source}: {what}")
+    assert result.stderr.count("\n") == 1
     assert hub.asked == []
 
 
 def test_the_options_of_a_data_set_are_wrong_for_a_file(take, tmp_path):
     (tmp_path / "rows.jsonl").write_text("")
-    said = take("--split", "test", source=tmp_path / "rows.jsonl")
-    assert said.code == 2
-    assert "--split: only for a data set of the Hub" in said.stderr
+    result = take("--split", "test", source=tmp_path / "rows.jsonl")
+    assert result.code == 2
+    assert "--split: only for a data set of the Hub" in result.stderr

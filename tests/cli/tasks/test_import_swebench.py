@@ -32,17 +32,17 @@ def take(cli, tmp_path, sandbox):
 
 @pytest.mark.soak  # as one with a name that is cut, below
 def test_an_instance_is_imported_and_proven(take, project, tmp_path):
-    said = take(project.instance())
-    assert said.code == 0, said.stderr
-    assert said.stdout.splitlines()[0] == f"{tmp_path}/tasks/acme__counting-7  valid"
-    assert said.stderr.endswith("1 task written, 1 of 1 valid\n")
+    result = take(project.instance())
+    assert result.code == 0, result.stderr
+    assert result.stdout.splitlines()[0] == f"{tmp_path}/tasks/acme__counting-7  valid"
+    assert result.stderr.endswith("1 task written, 1 of 1 valid\n")
 
 
 def test_the_good_rest_is_written_and_the_program_says_65(take, project, tmp_path):
     wrong = project.instance(instance_id="a__b-1", base_commit="main")
-    said = take(wrong, project.instance(), options=("--no-prove", "--json"))
-    assert said.code == 65
-    document = json.loads(said.stdout)
+    result = take(wrong, project.instance(), options=("--no-prove", "--json"))
+    assert result.code == 65
+    document = json.loads(result.stdout)
     assert document["written"] == [f"{tmp_path}/tasks/acme__counting-7"]
     assert document["refused"] == [
         {
@@ -66,16 +66,16 @@ def test_instances_whose_image_cannot_be_had_are_refused_and_the_rest_goes_on(cl
         project.instance(instance_id=f"acme__{name}-1")
         for name, project in (("foreign", foreign), ("old", old), ("good", good))
     ]
-    said = cli(
+    result = cli(
         *("tasks", "import", "swebench", write_lines(tmp_path / "in.jsonl", *entries)),
         *("--out", tmp_path / "tasks", "--repos", mirrors, "--recipes", tmp_path / "recipes.toml"),
         *("--image-template", "localhost:1/none/{instance_id}", "--sandbox", "docker"),
         *("--repeat", "1", "--runs-dir", tmp_path / "runs", "--quiet"),
     )
-    assert said.code == 65, said.stderr
-    assert said.stdout.splitlines()[0] == f"{tmp_path}/tasks/acme__good-1  valid"
-    assert said.stderr.endswith("1 task written, 1 of 1 valid, 2 refused\n")
-    refused = [line for line in said.stderr.splitlines() if line.startswith("refused: ")]
+    assert result.code == 65, result.stderr
+    assert result.stdout.splitlines()[0] == f"{tmp_path}/tasks/acme__good-1  valid"
+    assert result.stderr.endswith("1 task written, 1 of 1 valid, 2 refused\n")
+    refused = [line for line in result.stderr.splitlines() if line.startswith("refused: ")]
     assert [line.split(": ")[2:4] for line in refused] == [
         ["acme__foreign-1", "image"],
         ["acme__old-1", "image"],
@@ -87,10 +87,10 @@ def test_instances_whose_image_cannot_be_had_are_refused_and_the_rest_goes_on(cl
 
 
 def test_names_that_are_cut_are_found_out_by_running(take, project, tmp_path):
-    said = take(project.instance(FAIL_TO_PASS=[f"{FILE}::test_last[two"]))
-    assert said.code == 0, said.stderr
-    assert said.stdout.splitlines()[0] == f"{tmp_path}/tasks/acme__counting-7  valid"
-    assert said.stderr.endswith("1 task written, 1 of 1 valid\n")
+    result = take(project.instance(FAIL_TO_PASS=[f"{FILE}::test_last[two"]))
+    assert result.code == 0, result.stderr
+    assert result.stdout.splitlines()[0] == f"{tmp_path}/tasks/acme__counting-7  valid"
+    assert result.stderr.endswith("1 task written, 1 of 1 valid\n")
     kept = json.loads((tmp_path / "tasks" / "acme__counting-7" / "swebench.json").read_text())
     assert kept["node_ids"] == {f"{FILE}::test_last[two": [f"{FILE}::test_last[two items]"]}
 
@@ -108,23 +108,23 @@ def test_what_is_done_is_reported_again_and_not_run_again(take, project, tmp_pat
 
 
 def test_without_a_run_names_that_are_cut_are_refused(take, project, tmp_path):
-    said = take(project.instance(FAIL_TO_PASS=["test_last"]), options=("--no-prove",))
-    assert said.code == 65
-    assert f"refused: {tmp_path}/tasks/acme__counting-7: {ID}: FAIL_TO_PASS: " in said.stderr
+    result = take(project.instance(FAIL_TO_PASS=["test_last"]), options=("--no-prove",))
+    assert result.code == 65
+    assert f"refused: {tmp_path}/tasks/acme__counting-7: {ID}: FAIL_TO_PASS: " in result.stderr
     assert list((tmp_path / "tasks").glob("[!.]*")) == []
 
 
 def test_an_instance_whose_solution_solves_nothing_is_not_good(take, project):
     useless = project.patch.replace("+    return items[-1]", "+    return items[-3]")
-    said = take(project.instance(patch=useless))
-    assert said.code == 1, said.stderr
-    assert "INVALID" in said.stdout
+    result = take(project.instance(patch=useless))
+    assert result.code == 1, result.stderr
+    assert "INVALID" in result.stdout
 
 
 def test_a_bug_of_swe_smith_is_imported_and_proven(take, project):
-    said = take(project.smith())
-    assert said.code == 0, said.stderr
-    assert "1 of 1 valid" in said.stderr
+    result = take(project.smith())
+    assert result.code == 0, result.stderr
+    assert "1 of 1 valid" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -140,16 +140,16 @@ def test_a_bug_of_swe_smith_is_imported_and_proven(take, project):
 def test_an_option_that_is_wrong_is_2_before_anything_is_written(
     take, project, tmp_path, options, what
 ):
-    said = take(project.instance(), options=options)
-    assert said.code == 2
-    assert what in said.stderr
+    result = take(project.instance(), options=options)
+    assert result.code == 2
+    assert what in result.stderr
     assert not (tmp_path / "tasks").exists()
 
 
 def test_a_file_that_is_not_there_is_65(cli, tmp_path):
-    said = cli("tasks", "import", "swebench", tmp_path / "gone.jsonl", "--no-prove")
-    assert said.code == 65
-    assert "gone.jsonl: cannot be read: No such file or directory" in said.stderr
+    result = cli("tasks", "import", "swebench", tmp_path / "gone.jsonl", "--no-prove")
+    assert result.code == 65
+    assert "gone.jsonl: cannot be read: No such file or directory" in result.stderr
 
 
 def predictions(path, patch):
@@ -167,14 +167,14 @@ def test_predictions_for_it_are_judged_and_reported(cli, take, project, tmp_path
     }
     for name, (patch, outcome) in answers.items():
         agent = predictions(tmp_path / f"{name}.jsonl", patch)
-        said = cli(
+        result = cli(
             *("run", tmp_path / "tasks", "--agent", agent, "--sandbox", sandbox, "--quiet"),
             *("--runs-dir", tmp_path / "runs", "--run-id", name, "--allow-unsandboxed"),
             *("--integrity-controls", "off"),
         )
-        assert said.code == 0, said.stderr
-        said = cli("report", name, "--runs-dir", tmp_path / "runs", "--format", "swebench")
-        assert json.loads(said.stdout)[f"{outcome}_ids"] == [ID], (name, said.stdout)
+        assert result.code == 0, result.stderr
+        result = cli("report", name, "--runs-dir", tmp_path / "runs", "--format", "swebench")
+        assert json.loads(result.stdout)[f"{outcome}_ids"] == [ID], (name, result.stdout)
 
 
 def test_what_nobody_has_described_is_tried_out_where_that_is_asked_for(take, project, tmp_path):
@@ -184,6 +184,6 @@ def test_what_nobody_has_described_is_tried_out_where_that_is_asked_for(take, pr
     refused = take(unknown, options=("--no-prove",))
     assert refused.code == 65
     assert "or find the set-up by trying with --detect" in refused.stderr
-    said = take(unknown, options=("--detect",))
-    assert said.code == 0, said.stderr
-    assert said.stderr.endswith("1 task written, 1 of 1 valid\n")
+    result = take(unknown, options=("--detect",))
+    assert result.code == 0, result.stderr
+    assert result.stderr.endswith("1 task written, 1 of 1 valid\n")

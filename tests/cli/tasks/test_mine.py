@@ -23,14 +23,14 @@ def mine(cli, sandbox, tmp_path, pocket):
 
 
 def test_every_commit_is_told_with_what_became_of_it(mine, tmp_path, pocket):
-    said = mine()
-    assert said.code == 0, said.stderr
+    result = mine()
+    assert result.code == 0, result.stderr
     fix = pocket.commits["fix"][:12]
-    assert f"{fix}  kept       Count every price (#12)  (pocket-{fix})\n" in said.stdout
-    assert "rejected   Test more  (it changes no Python source except tests)\n" in said.stdout
-    assert len(said.stdout.splitlines()) == 7
+    assert f"{fix}  kept       Count every price (#12)  (pocket-{fix})\n" in result.stdout
+    assert "rejected   Test more  (it changes no Python source except tests)\n" in result.stdout
+    assert len(result.stdout.splitlines()) == 7
     ledger = tmp_path / "out/mined.jsonl"
-    assert said.stderr.endswith(f"7 commits, 2 candidates, 2 kept: {ledger}\n")
+    assert result.stderr.endswith(f"7 commits, 2 candidates, 2 kept: {ledger}\n")
 
 
 def test_json_is_one_document(mine):
@@ -39,8 +39,8 @@ def test_json_is_one_document(mine):
 
 
 def test_what_is_no_repository_is_refused(cli, tmp_path):
-    said = cli("tasks", "mine", tmp_path / "nothing")
-    assert said.code == 2
-    assert "expected a git repository's URL or folder" in said.stderr
+    result = cli("tasks", "mine", tmp_path / "nothing")
+    assert result.code == 2
+    assert "expected a git repository's URL or folder" in result.stderr
     (tmp_path / "plain").mkdir()
     assert cli("tasks", "mine", tmp_path / "plain").code == 65

@@ -26,8 +26,8 @@ def test_this_machine_has_none_elsewhere_and_ray_is_not_imported():
         "import agentbench.runs.run\n"
         "print(slots_elsewhere(ExecutorName.LOCAL), 'ray' in sys.modules)\n"
     )
-    said = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
-    assert said.stdout.split() == [b"None", b"False"]
+    result = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    assert result.stdout.split() == [b"None", b"False"]
 
 
 @pytest.fixture

@@ -34,7 +34,14 @@ def serve_gateway(settings: GatewayServerOptions) -> None:
     """
     raise_keyboard_interrupt_on_signals()
     prices = load_prices(settings.prices) if settings.prices is not None else known_prices()
-    endpoints, model = _resolve_model(settings)
+    endpoints: ProviderAccess | None = None
+    if settings.replay is not None:
+        model = read_recording(settings.replay).head.model
+    elif settings.model is None:
+        raise UsageError("a gateway needs --model, as in --model openai/NAME, or --replay")
+    else:
+        found = resolve_model(settings.model, environ=os.environ, base_url=settings.base_url)
+        endpoints, model = found.endpoints, found.model
     facts: ModelTraffic | None = None
     try:
         with (
@@ -57,8 +64,13 @@ def serve_gateway(settings: GatewayServerOptions) -> None:
                 path=settings.socket or Path(),
             ) as endpoint:
                 try:
-                    _announce(endpoint, _address(listener), as_json=settings.as_json)
-                    while True:  # the kernel may deliver the signal to another thread: poll for it
+                    is_unix = listener.family == socket.AF_UNIX
+                    name = listener.getsockname()
+                    address = f"unix:{name}" if is_unix else f"http://127.0.0.1:{name[1]}"
+                    _announce(endpoint, address, as_json=settings.as_json)
+                    # The kernel may deliver the signal to another thread, so a wait without end
+                    # would not be interrupted.
+                    while True:
                         time.sleep(_POLL_INTERVAL_S)
                 finally:
                     facts = endpoint.traffic()
@@ -66,15 +78,6 @@ def serve_gateway(settings: GatewayServerOptions) -> None:
         if facts is not None:
             _print_usage(facts)
         raise typer.Exit(ExitCode.INTERRUPTED) from None
-
-
-def _resolve_model(settings: GatewayServerOptions) -> tuple[ProviderAccess | None, str]:
-    if settings.replay is not None:
-        return None, read_recording(settings.replay).head.model
-    if settings.model is None:
-        raise UsageError("a gateway needs --model, as in --model openai/NAME, or --replay")
-    found = resolve_model(settings.model, environ=os.environ, base_url=settings.base_url)
-    return found.endpoints, found.model
 
 
 @contextmanager
@@ -91,12 +94,6 @@ def _listening(settings: GatewayServerOptions) -> Iterator[socket.socket]:
         finally:
             if path is not None:
                 path.unlink(missing_ok=True)
-
-
-def _address(listener: socket.socket) -> str:
-    if listener.family == socket.AF_UNIX:
-        return f"unix:{listener.getsockname()}"
-    return f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
 def _announce(endpoint: ModelEndpoint, address: str, *, as_json: bool) -> None:

@@ -9,7 +9,8 @@ import socket
 from agentbench.core.access_policy import AccessPolicy, is_loopback
 from agentbench.errors import UsageError
 
-_TOKEN = re.compile(r"[A-Za-z0-9._~-]+")  # characters that an address and a cookie need not quote
+# Characters that an address and a cookie need not quote.
+_TOKEN = re.compile(r"[A-Za-z0-9._~-]+")
 _TOKEN_BYTES = 24
 _BACKLOG = 128
 

@@ -34,7 +34,6 @@ from agentbench.test_runs.python_runners import reporter_mounts
 from agentbench.test_tools.project import PytestProject, sandbox_project
 
 MCP_TOKEN_VARIABLE = "AGENTBENCH_MCP_TOKEN"
-"""The variable with the token of the HTTP server."""
 _TOKEN_BYTES = 24
 
 
@@ -86,28 +85,22 @@ def serve_mcp(settings: server_options.McpServerOptions) -> None:
             local_project(settings.root, python=settings.python, environ=os.environ)
         )
     with opened as project:
-        _serve(project, settings)
-
-
-def _serve(project: PytestProject, settings: server_options.McpServerOptions) -> None:
-    sandbox = settings.sandbox.value
-    more = [row.load()(sandbox, project.mask) for row in offers(Slot.MCP_TOOLS).values()]
-    server = make_server(project, settings.error_mode, version=__version__, more=more)
-    work = partial(transports.serve_stdio, server)
-    if settings.transport is server_options.McpTransport.HTTP:
-        address = transports.HttpAddress(host=settings.host, port=settings.port, token=_token())
-        work = partial(transports.serve_http, server, address, _announce)
-    server_options.run_until_interrupted(work)
-
-
-def _announce(url: str) -> None:
-    typer.echo(f"serving on {url}", err=True)
-
-
-def _token() -> str:
-    configured_token = os.environ.get(MCP_TOKEN_VARIABLE)
-    if configured_token:
-        return configured_token
-    token = secrets.token_urlsafe(_TOKEN_BYTES)
-    typer.echo(f"token: {token}", err=True)
-    return token
+        sandbox = settings.sandbox.value
+        # Their texts may name folders of this machine, which clients do not see.
+        more = [row.load()(sandbox, project.mask) for row in offers(Slot.MCP_TOOLS).values()]
+        server = make_server(project, settings.error_mode, version=__version__, more=more)
+        work = partial(transports.serve_stdio, server)
+        if settings.transport is server_options.McpTransport.HTTP:
+            # Also on loopback: other users of this machine could run the project's tests.
+            token = os.environ.get(MCP_TOKEN_VARIABLE)
+            if not token:
+                token = secrets.token_urlsafe(_TOKEN_BYTES)
+                typer.echo(f"token: {token}", err=True)
+            address = transports.HttpAddress(host=settings.host, port=settings.port, token=token)
+            work = partial(
+                transports.serve_http,
+                server,
+                address,
+                lambda url: typer.echo(f"serving on {url}", err=True),
+            )
+        server_options.run_until_interrupted(work)

@@ -3,7 +3,6 @@
 import webbrowser
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 
 import typer
 
@@ -15,7 +14,6 @@ from agentbench.view.auth_guard import TOKEN_PARAMETER
 from agentbench.view.rendering import run_address
 
 VIEW_TOKEN_VARIABLE = "AGENTBENCH_VIEW_TOKEN"
-"""The variable with the token of the page."""
 
 
 def serve_view(settings: ViewServerOptions) -> None:
@@ -24,32 +22,27 @@ def serve_view(settings: ViewServerOptions) -> None:
     Raises:
         UsageError: there is no such folder, the token cannot be used, or it cannot listen there.
     """
-    folder, path = _runs_folder(settings.runs)
+    runs = settings.runs
+    if not runs.is_dir():
+        raise UsageError(
+            f"{runs}: expected a folder of runs, found none; `agentbench run` creates one, or "
+            "name another: agentbench view FOLDER"
+        )
+    # The folder of one run is shown as a page of the folder around it.
+    folder, path = runs.resolve(), "/"
+    if (folder / "run.json").is_file():
+        folder, path = folder.parent, run_address(folder.name)
     token = required_token(settings.host, VIEW_TOKEN_VARIABLE)
     with closing(listen(settings.host, settings.port)) as listener:
         guard = access_policy(settings.host, listener, token)
         address = f"http://{host_in_url(settings.host)}:{guard.port}{path}"
         if token is not None:
             address = f"{address}?{TOKEN_PARAMETER}={token}"
-        announce = partial(_announce, address, open_browser=settings.open_browser)
+
+        def announce() -> None:
+            typer.echo(f"serving on {address} (Ctrl-C ends it)", err=True)
+            if settings.open_browser and not webbrowser.open(address):
+                typer.echo("no browser could be opened here; open the address yourself", err=True)
+
         app = make_app(folder, guard)
         run_until_interrupted(partial(serve, app, listener, announce))
-
-
-def _runs_folder(runs: Path) -> tuple[Path, str]:
-    """The folder of runs, and the page to begin with."""
-    if not runs.is_dir():
-        raise UsageError(
-            f"{runs}: expected a folder of runs, found none; `agentbench run` creates one, or "
-            "name another: agentbench view FOLDER"
-        )
-    whole = runs.resolve()
-    if (whole / "run.json").is_file():
-        return whole.parent, run_address(whole.name)
-    return whole, "/"
-
-
-def _announce(address: str, *, open_browser: bool) -> None:
-    typer.echo(f"serving on {address} (Ctrl-C ends it)", err=True)
-    if open_browser and not webbrowser.open(address):
-        typer.echo("no browser could be opened here; open the address yourself", err=True)

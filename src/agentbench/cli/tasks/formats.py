@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import time
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -22,15 +21,10 @@ from agentbench.errors import InputError
 from agentbench.importers.swebench.environment_choice import EnvironmentChoice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from agentbench.importers.dockerfiles import FindImage
-    from agentbench.importers.swebench.batches import BatchImport, ImportedInstances
+    from agentbench.importers.swebench.batches import ImportedInstances
     from agentbench.importers.swebench.environments import EnvironmentDetector, EnvironmentSources
-    from agentbench.importers.swebench.importing import ImportSelection, RowSource
+    from agentbench.importers.swebench.importing import RowSource
     from agentbench.importers.task_folders import ImportResult
-    from agentbench.runs.options import RunOptions
-    from agentbench.tasks.mirror import Mirrors
 
 _REMEDY = "else give an image with --image-template, or a recipe with another Python with --recipes"
 
@@ -52,18 +46,15 @@ def import_harbor(
     """
     from agentbench.importers.harbor.importing import HARBOR, harbor_format
     from agentbench.importers.task_folders import import_folders
-
-    form = HARBOR if no_prove else harbor_format(_image_finder(validation))
-    imported = import_folders(form, sources, out, replace=replace)
-    validate_and_report(imported, validation, prove=not no_prove)
-
-
-def _image_finder(validation: options.ValidationOptions) -> "FindImage":
-    """Finds the settings of images in the engine; connects to it at the first call."""
     from agentbench.importers.task_images import TaskImages
 
-    connect = cache(lambda: TaskImages(validating.validation_settings(validation).options))
-    return lambda image: connect().settings_of(image)
+    form = HARBOR
+    if not no_prove:
+        # Only a task without files of its own asks the engine, so it is connected when one does.
+        images = cache(lambda: TaskImages(validating.validation_settings(validation).options))
+        form = harbor_format(lambda image: images().settings_of(image))
+    imported = import_folders(form, sources, out, replace=replace)
+    validate_and_report(imported, validation, prove=not no_prove)
 
 
 def validate_and_report(
@@ -180,19 +171,43 @@ def import_swebench(
     Example: agentbench tasks import swebench SWE-bench/SWE-bench_Verified --limit 5
     """
     from agentbench.importers.swebench.batches import BatchImport, ImportProof
-    from agentbench.importers.swebench.import_state import open_states
+    from agentbench.importers.swebench.fidelity import fidelity_markdown
+    from agentbench.importers.swebench.import_state import open_states, storage_errors
+    from agentbench.importers.swebench.importing import ImportSelection, InstanceEnvironmentFinder
     from agentbench.importers.task_images import TaskImages
     from agentbench.tasks.mirror import Mirrors
+    from agentbench.validation.environment.trials import EnvironmentFinder
 
     settings = validating.validation_settings(validation, resume=True)
     mirrors = Mirrors(host.usable_cache_dir() / "mirrors")
-    _check_report(report)
+    if report is not None and not report.parent.is_dir():
+        raise typer.BadParameter(f"{report.parent} is not a folder", param_hint="--report")
     rows, dataset = _rows_of(source, hub, quiet=validation.quiet)
-    next(rows.rows(), None)  # a file that cannot be read is found before anything else
-    selection = _selection(
-        instances, out, settings.options, mirrors, replace=replace, dataset=dataset
+    # An import takes hours: a file that cannot be read is found before anything else.
+    next(rows.rows(), None)
+    if instances.repos is not None and not instances.repos.is_dir():
+        raise typer.BadParameter(f"{instances.repos} is not a folder", param_hint="--repos")
+    detector = None
+    if instances.detect:
+        finder = EnvironmentFinder(settings.options)
+        detector = InstanceEnvironmentFinder(finder, mirrors, instances.repos).detect
+    selection = ImportSelection(
+        out=out,
+        replace=replace,
+        instances=frozenset(instances.instance) if instances.instance else None,
+        limit=instances.limit,
+        repos=instances.repos,
+        sources=_sources(instances, detector),
+        dataset=dataset,
     )
-    proof, save = None, _report_writer(report)
+
+    def save(results: "ImportedInstances") -> None:
+        if report is not None:
+            text = fidelity_markdown(results, time.monotonic() - results.started)
+            with storage_errors(report.parent):
+                write_atomically(report, text.encode())
+
+    proof = None
     if not no_prove:
         images, follow = TaskImages(settings.options), validating.follow_validation(validation)
         sources = dataclasses.replace(selection.sources, image_fault=images.fault)
@@ -201,91 +216,26 @@ def import_swebench(
     say = say_nothing if validation.quiet else say_line
     with open_states(out, replace=replace) as states:
         batches = BatchImport(selection, states, mirrors=mirrors, proof=proof, say=say, save=save)
-        with _go_on_later(batches, save):
+        try:
             results = batches.run(rows)
+        # Whatever ends an import of hours, what was done is kept and its report is written.
+        except BaseException as error:
+            stopped = batches.results
+            if stopped.total:
+                save(stopped)
+                typer.echo(
+                    f"stopped: {stopped.seen} of {stopped.total} done; run the same command again "
+                    "to continue",
+                    err=True,
+                )
+            if isinstance(error, KeyboardInterrupt):
+                raise typer.Exit(ExitCode.INTERRUPTED) from None
+            raise
     for note in results.python_notes():
         say(f"note: {note}")
     proven = list(results.proven.values()) or None
     as_json = validation.as_json
     validating.print_result(results.rejections, results.written, proven, as_json=as_json)
-
-
-def _selection(
-    instances: InstanceOptions,
-    out: Path,
-    run_options: "RunOptions",
-    mirrors: "Mirrors",
-    *,
-    replace: bool,
-    dataset: str,
-) -> "ImportSelection":
-    """The instances that the options select, and the sources of their environments.
-
-    Raises:
-        InputError: a file of recipes is wrong.
-        BadParameter: an option is wrong.
-    """
-    from agentbench.importers.swebench.importing import ImportSelection, InstanceEnvironmentFinder
-    from agentbench.validation.environment.trials import EnvironmentFinder
-
-    repos, detector = _folder(instances.repos), None
-    if instances.detect:
-        finder = EnvironmentFinder(run_options)
-        detector = InstanceEnvironmentFinder(finder, mirrors, repos).detect
-    return ImportSelection(
-        out=out,
-        replace=replace,
-        instances=frozenset(instances.instance) if instances.instance else None,
-        limit=instances.limit,
-        repos=repos,
-        sources=_sources(instances, detector),
-        dataset=dataset,
-    )
-
-
-def _check_report(report: Path | None) -> None:
-    if report is not None and not report.parent.is_dir():
-        raise typer.BadParameter(f"{report.parent} is not a folder", param_hint="--report")
-
-
-def _report_writer(report: Path | None) -> "Callable[[ImportedInstances], None]":
-    """Writes the report of an import so far, if one is requested."""
-    from agentbench.importers.swebench.fidelity import fidelity_markdown
-    from agentbench.importers.swebench.import_state import storage_errors
-
-    def write(results: "ImportedInstances") -> None:
-        """Replace the report."""
-        if report is not None:
-            text = fidelity_markdown(results, time.monotonic() - results.started)
-            with storage_errors(report.parent):
-                write_atomically(report, text.encode())
-
-    return write
-
-
-@contextmanager
-def _go_on_later(
-    batches: "BatchImport", save: "Callable[[ImportedInstances], None]"
-) -> "Iterator[None]":
-    """Print how to continue if the import is interrupted, and write its report.
-
-    Raises:
-        Exit: Ctrl-C.
-    """
-    results = batches.results
-    try:
-        yield
-    except BaseException as error:
-        if results.total:
-            save(results)
-            typer.echo(
-                f"stopped: {results.seen} of {results.total} done; run the same command again to "
-                "continue",
-                err=True,
-            )
-        if isinstance(error, KeyboardInterrupt):
-            raise typer.Exit(ExitCode.INTERRUPTED) from None
-        raise
 
 
 def _rows_of(source: str, options_of_hub: HubOptions, *, quiet: bool) -> "tuple[RowSource, str]":
@@ -316,12 +266,6 @@ def _rows_of(source: str, options_of_hub: HubOptions, *, quiet: bool) -> "tuple[
     if not quiet:
         typer.echo(f"reading {found.source}, config {found.config}, split {found.split}", err=True)
     return RowSource(name=found.source, rows=found.rows), found.source
-
-
-def _folder(repos: Path | None) -> Path | None:
-    if repos is not None and not repos.is_dir():
-        raise typer.BadParameter(f"{repos} is not a folder", param_hint="--repos")
-    return repos
 
 
 def _sources(
@@ -372,10 +316,6 @@ def export_harbor(
     selection = options.TaskSelection(tasks=tasks, filter_glob=filter_glob, tag=tag)
     mirrors = Mirrors(cache_dir / "mirrors")
     exported = export_tasks(selection.load(cache_dir), out, mirrors, image=image, replace=replace)
-    _print_export(exported, as_json=as_json, quiet=quiet)
-
-
-def _print_export(exported: "ImportResult", *, as_json: bool, quiet: bool) -> None:
     if as_json:
         refused = [{"where": each.where, "what": each.what} for each in exported.rejections]
         document = {"written": [str(path) for path in exported.written], "refused": refused}

@@ -16,7 +16,7 @@ from agentbench.core.display_text import printable
 from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from agentbench.importers.history import FixSource, MinedCommit
+    from agentbench.importers.history import FixSource
     from agentbench.validation.environment.proposals import Proposal
     from agentbench.validation.task_validation import ValidationSettings
 
@@ -30,6 +30,7 @@ class RepositoryForm(StrEnum):
 
     def as_files(self, url: str) -> bool:
         """Whether a task gets the repository's files, and not its URL."""
+        # The URL of a folder of this machine means nothing on another one.
         local = url.startswith("file://")
         return local if self is RepositoryForm.AUTO else self is RepositoryForm.FILES
 
@@ -221,13 +222,7 @@ def mine(
     )
     head = mirror_of_head(source.url, source.mirrors)
     entries = mining.mine(mining_settings, head, validating.follow_validation(validation))
-    _print_commits(entries, out, as_json=validation.as_json)
-
-
-def _print_commits(entries: "Sequence[MinedCommit]", out: Path, *, as_json: bool) -> None:
-    from agentbench.importers.history import MINING_LOG, CandidateOutcome
-
-    if as_json:
+    if validation.as_json:
         typer.echo(json.dumps([entry.model_dump(mode="json") for entry in entries], indent=1))
     else:
         for entry in entries:
@@ -236,10 +231,10 @@ def _print_commits(entries: "Sequence[MinedCommit]", out: Path, *, as_json: bool
             typer.echo(printable(line, limit=300))
     candidates = sum(bool(entry.candidate) for entry in entries)
     count = Counter(entry.fate for entry in entries)
-    undecided = count[CandidateOutcome.UNDECIDED]
+    undecided = count[mining.CandidateOutcome.UNDECIDED]
     again = f", {undecided} not decided (run it again)" if undecided else ""
     typer.echo(
-        f"{len(entries)} commits, {candidates} candidates, {count[CandidateOutcome.KEPT]} kept"
-        f"{again}: {out / MINING_LOG}",
+        f"{len(entries)} commits, {candidates} candidates, "
+        f"{count[mining.CandidateOutcome.KEPT]} kept{again}: {out / mining.MINING_LOG}",
         err=True,
     )

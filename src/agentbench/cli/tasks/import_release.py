@@ -18,7 +18,6 @@ from agentbench.core.display_text import counted, printable
 from agentbench.errors import UnavailableError, UsageError
 
 if TYPE_CHECKING:
-    from agentbench.importers.release.package_index import RequestedReleases
     from agentbench.importers.release.release_import import ImportedPair
     from agentbench.tasks.dataset_rows import Rejection
 
@@ -56,11 +55,16 @@ def import_release(
     """
     extras.require("tasks import release", extras.RELEASES)
     # Imported only here: its HTTP client takes a quarter of a second.
-
     from agentbench.importers.release import package_index
     from agentbench.importers.release.release_import import ReleaseImportSettings, import_releases
 
-    requested, refused = _requested_pairs(words or [], listed)
+    if bool(words) == (listed is not None):
+        raise UsageError(f"give {_RELEASE_METAVAR}, or --from FILE with these words on each line")
+    refused: list[Rejection] = []
+    if listed is not None:
+        requested, refused = package_index.read_requested_releases(listed)
+    else:
+        requested = [package_index.parse_requested_releases(words or [])]
     settings = validating.validation_settings(validation, write_ids=True)
     say = say_nothing if validation.quiet else say_line
     settings = dataclasses.replace(settings, options=settings.options.replace(say=say))
@@ -72,23 +76,9 @@ def import_release(
     _print_pairs(entries, refused, as_json=validation.as_json)
 
 
-def _requested_pairs(
-    words: Sequence[str], listed: Path | None
-) -> "tuple[list[RequestedReleases], list[Rejection]]":
-
-    from agentbench.importers.release import package_index
-
-    if bool(words) == (listed is not None):
-        raise UsageError(f"give {_RELEASE_METAVAR}, or --from FILE with these words on each line")
-    if listed is not None:
-        return package_index.read_requested_releases(listed)
-    return [package_index.parse_requested_releases(words)], []
-
-
 def _print_pairs(
     entries: "Sequence[ImportedPair]", refused: "Sequence[Rejection]", *, as_json: bool
 ) -> None:
-    """Print the result for each pair and the totals, and exit with the code for them."""
     from agentbench.importers.history import CandidateOutcome
 
     if as_json:
@@ -106,6 +96,7 @@ def _print_pairs(
     parts = [f"{count[outcome]} {outcome.value}" for outcome in CandidateOutcome if count[outcome]]
     pairs = counted(len(entries), "pair")
     typer.echo(f"{pairs} of releases: {', '.join(parts) or 'none'}", err=True)
+    # Without any decision, no sandbox or no index answered, which is nobody's wrong input.
     if entries and count[CandidateOutcome.UNDECIDED] == len(entries):
         raise UnavailableError(entries[0].reasons[0])
     bad = [entry for entry in entries if entry.fate is not CandidateOutcome.KEPT]

@@ -86,7 +86,6 @@ def follow_runs(*, quiet: bool, verbose: bool) -> "FollowRun":
     """The same for a command that is less verbose than its options."""
 
     def follow(run: "Run") -> None:
-        """Show a run until it ends."""
         print_warnings(run.warnings)
         follow_run(run, quiet=quiet, verbose=verbose)
         if run.resources.cancel.is_set():
@@ -104,11 +103,11 @@ def print_result(
 ) -> None:
     """Print what was refused, written and validated; `proven` is None without a validation.
 
-    Exits with 65 if something was refused, with 1 if a written task is invalid.
-
     Raises:
         Exit: 65 if something was refused, 1 if a written task is invalid.
     """
+    from agentbench.validation.task_validation import invalid_reasons_text, result_lines
+
     invalid = [one for one in proven or () if not one.is_valid]
     if as_json:
         typer.echo(json.dumps(_json_document(refused, written, proven), indent=1))
@@ -116,7 +115,14 @@ def print_result(
         for folder in written:
             typer.echo(printable(str(folder), limit=500))
     else:
-        _print(proven)
+        for one in proven:
+            word = "valid" if one.is_valid else "INVALID"
+            typer.echo(printable(f"{one.folder}  {word}", limit=500))
+            for line in result_lines(one):
+                typer.echo(f"  {printable(line, limit=300)}")
+        if invalid:
+            message = f"not valid: {invalid_reasons_text(proven)}"
+            typer.echo(printable(message, limit=1000), err=True)
     print_refusals(refused)
     parts = [f"{counted(len(written), 'task')} written"]
     if proven is not None:
@@ -134,18 +140,6 @@ def print_refusals(refused: Iterable[object]) -> None:
     """Print on stderr what was refused."""
     for refusal in refused:
         typer.echo(f"refused: {printable(str(refusal), limit=500)}", err=True)
-
-
-def _print(proven: "Sequence[ValidationResult]") -> None:
-    from agentbench.validation.task_validation import invalid_reasons_text, result_lines
-
-    for one in proven:
-        word = "valid" if one.is_valid else "INVALID"
-        typer.echo(printable(f"{one.folder}  {word}", limit=500))
-        for line in result_lines(one):
-            typer.echo(f"  {printable(line, limit=300)}")
-    if any(not one.is_valid for one in proven):
-        typer.echo(printable(f"not valid: {invalid_reasons_text(proven)}", limit=1000), err=True)
 
 
 def _json_document(

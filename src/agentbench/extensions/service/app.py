@@ -68,18 +68,13 @@ class ServiceParts:
 
 
 def make_app(parts: ServiceParts, policy: AccessPolicy, limits: RequestLimits) -> ASGIApp:
-    """The application.
-
-    Args:
-        parts: The parts of the service.
-        policy: The conditions for access.
-        limits: The limits of one request.
-    """
+    """The application."""
     inside = _Api(
         title="agentbench",
         version=__version__,
         description=_DESCRIPTION,
-        docs_url=None,  # its page would load a script from elsewhere
+        # Their pages would load a script from elsewhere.
+        docs_url=None,
         redoc_url=None,
         exception_handlers={
             ProblemError: _problem,
@@ -99,7 +94,7 @@ def make_app(parts: ServiceParts, policy: AccessPolicy, limits: RequestLimits) -
     get(f"{TYPE_PREFIX}{{name}}", general.problem, tags=["service"])
 
     def count(scope: Scope, status: int, seconds: float) -> None:
-        """Count an answer, by the path of its route: one with ids would be another each time."""
+        # By the path of its route: one with ids would be another metric each time.
         route = getattr(scope.get("route"), "path", "")
         parts.metrics.answered(scope["method"], route, status, seconds)
 
@@ -155,7 +150,6 @@ class _Api(FastAPI):
     """An application whose description has the form of problems."""
 
     def openapi(self) -> dict[str, Any]:
-        """The OpenAPI description."""
         found = super().openapi()
         schema = ProblemDetails.model_json_schema(ref_template="#/components/schemas/{model}")
         found["components"]["schemas"] |= {**schema.pop("$defs", {}), "ProblemDetails": schema}
@@ -168,7 +162,7 @@ async def _problem(request: Request, error: Exception) -> Response:
 
 
 async def _invalid_request(request: Request, error: Exception) -> Response:
-    """Says what is wrong, without the value that was sent: it may be large."""
+    # Without the value that was sent, which may be large.
     assert isinstance(error, RequestValidationError)
     found = [
         FieldError(pointer=".".join(map(str, each["loc"]))[:200], detail=str(each["msg"])[:500])
@@ -183,6 +177,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = _CODES.get(error.status_code)
     problem = ProblemError(code or ProblemCode.INVALID_REQUEST, "", headers=error.headers)
-    if code is None:  # FastAPI could not parse the body
+    # FastAPI could not parse the body.
+    if code is None:
         problem = ProblemError(ProblemCode.INVALID_REQUEST, "the body is not JSON in UTF-8")
     return problem_response(problem, request.url.path)

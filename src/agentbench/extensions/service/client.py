@@ -45,8 +45,6 @@ _NOT_OPEN: Final = "the judge is not open; use it in a `with` or `async with` bl
 
 @dataclass(slots=True, kw_only=True)
 class _OpenClient:
-    """The parts of an open client."""
-
     loop: asyncio.AbstractEventLoop
     thread: Thread
     connection: Connection
@@ -114,7 +112,12 @@ class RemoteJudge:
         if self._client is not None:
             raise UsageError("the judge is open already")
         loop = asyncio.new_event_loop()
-        thread = Thread(target=_run_loop, args=(loop,), name="remote-judge", daemon=True)
+
+        def run_loop() -> None:
+            asyncio.set_event_loop(loop)
+            loop.run_forever()
+
+        thread = Thread(target=run_loop, name="remote-judge", daemon=True)
         thread.start()
         try:
             self._client = self._call(self._opened(loop, thread), loop).result()
@@ -129,8 +132,19 @@ class RemoteJudge:
             return
         for future in tuple(client.running):
             future.cancel()
-        with suppress(Exception):  # the service is gone, too
-            self._call(_close(client), client.loop).result(_CLOSE_SECONDS)
+
+        async def disconnect() -> None:
+            if client.polling is not None:
+                client.polling.cancel()
+            # Jobs whose cancellation has not been sent yet.
+            with suppress(Exception):
+                params: dict[str, object] = {"group": client.group}
+                await client.connection.send("DELETE", "/v1/jobs", params=params, patience=0.0)
+            await client.connection.close()
+
+        # The service may be gone, too.
+        with suppress(Exception):
+            self._call(disconnect(), client.loop).result(_CLOSE_SECONDS)
         _end_loop(client.loop, client.thread)
 
     def __enter__(self) -> Self:
@@ -271,7 +285,6 @@ class RemoteJudge:
 
 
 def _named(task: Task | Path | str) -> dict[str, str]:
-    """The task in a request."""
     if isinstance(task, Task):
         return {"task": task.id, "task_digest": task.digest}
     return {"task": str(task)}
@@ -287,9 +300,18 @@ async def _scored(client: _OpenClient, submission: Submission) -> JudgeVerdict:
     try:
         with client.submission():
             job = await asyncio.shield(submitting)
-            waiting = _ended(client, job)
+            waiting: asyncio.Future[ServiceJob] = asyncio.get_running_loop().create_future()
+            # A job may end before the answer to its submission comes.
+            known = job if job.state.has_ended else client.ended.pop(job.id, None)
+            if known is not None:
+                waiting.set_result(known)
+            else:
+                client.waiting[job.id] = waiting
+                if client.polling is None:
+                    client.polling = asyncio.create_task(_poll(client))
         ended = await waiting
     except asyncio.CancelledError:
+        # The service may have the job already, so its submission is awaited and then cancelled.
         with suppress(Exception):
             job = await submitting
             client.waiting.pop(job.id, None)
@@ -314,6 +336,7 @@ async def _submitted(client: _OpenClient, submission: Submission) -> ServiceJob:
     }
     if submission.deadline is not None:
         facts["deadline"] = in_seconds(submission.deadline)
+    # A repeated submission gets the job of the first one.
     headers = {"Idempotency-Key": secrets.token_hex(16)}
     send = client.connection.send
     async with client.submitting:
@@ -322,34 +345,19 @@ async def _submitted(client: _OpenClient, submission: Submission) -> ServiceJob:
             path, params, content = "/v1/jobs/tree", facts, change.content
             answer = await send("POST", path, params=params, content=content, headers=headers)
         else:
-            body = facts | _patch_fields(change.content)
+            body = facts
+            try:
+                body["patch"] = change.content.decode()
+            # JSON has no bytes, and a patch may have any.
+            except UnicodeDecodeError:
+                body["patch_base64"] = base64.b64encode(change.content).decode()
             answer = await send("POST", "/v1/jobs", body=body, headers=headers)
     job: ServiceJob = ServiceJob.model_validate_json(answer.content)
     return job
 
 
-def _patch_fields(content: bytes) -> dict[str, str]:
-    try:
-        return {"patch": content.decode()}
-    except UnicodeDecodeError:
-        return {"patch_base64": base64.b64encode(content).decode()}
-
-
-def _ended(client: _OpenClient, job: ServiceJob) -> "asyncio.Future[ServiceJob]":
-    """The job once it has ended."""
-    waiting: asyncio.Future[ServiceJob] = asyncio.get_running_loop().create_future()
-    known = job if job.state.has_ended else client.ended.pop(job.id, None)
-    if known is not None:
-        waiting.set_result(known)
-        return waiting
-    client.waiting[job.id] = waiting
-    if client.polling is None:
-        client.polling = asyncio.create_task(_poll(client))
-    return waiting
-
-
 async def _poll(client: _OpenClient) -> None:
-    """Ask for ended jobs in one long-poll, whatever their number, while somebody waits."""
+    # One long-poll for all jobs that somebody waits for, whatever their number.
     after = 0
     try:
         while True:
@@ -371,23 +379,8 @@ async def _poll(client: _OpenClient) -> None:
                 waiting.set_exception(error)
 
 
-async def _close(client: _OpenClient) -> None:
-    if client.polling is not None:
-        client.polling.cancel()
-    with suppress(Exception):  # jobs whose cancellation has not been sent yet
-        params: dict[str, object] = {"group": client.group}
-        await client.connection.send("DELETE", "/v1/jobs", params=params, patience=0.0)
-    await client.connection.close()
-
-
-def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
-    asyncio.set_event_loop(loop)
-    loop.run_forever()
-
-
 def _end_loop(loop: asyncio.AbstractEventLoop, thread: Thread) -> None:
     async def end() -> None:
-        """End what still runs."""
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
             task.cancel()

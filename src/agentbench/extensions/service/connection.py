@@ -42,12 +42,11 @@ _ERRORS: Final[Mapping[str, type[AgentbenchError]]] = {
     ProblemCode.STORAGE.type: StorageError,
     ProblemCode.INTERNAL.type: UnavailableError,
 }
+# The service refuses for now: too many jobs, or it stops and its next start will answer.
 _PASSES_BY: Final = {429, 503}
 
 
 class _RefusedError(Exception):
-    """The service refuses a request for now."""
-
     def __init__(self, problem: ProblemDetails) -> None:
         super().__init__(problem.detail)
         self.problem = problem
@@ -88,7 +87,6 @@ class Connection:
         )
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._http.aclose()
 
     async def get(
@@ -149,21 +147,37 @@ class Connection:
         )
 
         def is_worth_another(error: BaseException) -> bool:
-            """Whether the request may do better later."""
+            # A command of a session may have run, so its request is repeated only if it was not
+            # sent at all.
             if isinstance(error, httpx2.TransportError):
                 unsent = isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout)
                 return unsent or may_repeat
             return isinstance(error, _RefusedError)
+
+        def last_error(state: RetryCallState) -> httpx2.Response:
+            # Raises what the last attempt raised, not an error of the retries.
+            assert state.outcome is not None
+            found: httpx2.Response = state.outcome.result()
+            return found
+
+        async def answered() -> httpx2.Response:
+            answer = await self._http.send(request)
+            if answer.is_success:
+                return answer
+            problem = _problem_in(answer)
+            if answer.status_code in _PASSES_BY:
+                raise _RefusedError(problem)
+            raise error_of(problem)
 
         limit = self._patience if patience is None else patience
         retrying = AsyncRetrying(
             retry=retry_if_exception(is_worth_another),
             stop=stop_after_delay(limit),
             wait=wait_random_exponential(multiplier=0.1, max=_MAX_PAUSE),
-            retry_error_callback=_last_error,
+            retry_error_callback=last_error,
         )
         try:
-            return await retrying(self._answered, request)
+            return await retrying(answered)
         except httpx2.TransportError as error:
             reason = str(error) or type(error).__name__
             raise UnavailableError(
@@ -173,22 +187,6 @@ class Connection:
         except _RefusedError as error:
             raise error_of(error.problem) from None
 
-    async def _answered(self, request: httpx2.Request) -> httpx2.Response:
-        answer = await self._http.send(request)
-        if answer.is_success:
-            return answer
-        problem = _problem_in(answer)
-        if answer.status_code in _PASSES_BY:
-            raise _RefusedError(problem)
-        raise error_of(problem)
-
-
-def _last_error(state: RetryCallState) -> httpx2.Response:
-    """Raise what the last attempt raised, not an error of the retries."""
-    assert state.outcome is not None
-    found: httpx2.Response = state.outcome.result()
-    return found
-
 
 def _problem_in(answer: httpx2.Response) -> ProblemDetails:
     if answer.headers.get("content-type", "").startswith(MEDIA_TYPE):
@@ -196,6 +194,7 @@ def _problem_in(answer: httpx2.Response) -> ProblemDetails:
             return ProblemDetails.model_validate_json(answer.content)
         except ValidationError:
             pass
+    # A proxy before the service, or another server, answers in a form of its own.
     text = answer.text[:200].strip()
     return ProblemDetails(
         type="about:blank",

@@ -73,7 +73,6 @@ class RequestGuard:
         self._on_answer = on_answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse a request, or pass it to the application."""
         if scope["type"] != "http":
             return  # only HTTP is supported
         await _GuardedRequest(scope, receive, send, self._limits).run(
@@ -82,8 +81,6 @@ class RequestGuard:
 
 
 class _GuardedRequest:
-    """One request."""
-
     def __init__(self, scope: Scope, receive: Receive, send: Send, limits: RequestLimits) -> None:
         self._scope = scope
         self._receive = receive
@@ -103,16 +100,20 @@ class _GuardedRequest:
         policy: AccessPolicy,
         on_answer: Callable[[Scope, int, float], None],
     ) -> None:
-        """Answer the request."""
+        async def send_unless_refused(message: Message) -> None:
+            if self._refusal is None or self._status:
+                await self.send(message)
+
         try:
             _check_access(self._scope, policy)
             self._check_length()
-            await inside(self._scope, self.receive, self._send_unless_refused)
+            await inside(self._scope, self.receive, send_unless_refused)
             if self._refusal is not None:
                 await self._refuse(self._refusal)
         except ProblemError as error:
             await self._refuse(error)
-        except asyncio.CancelledError:  # by uvicorn, at the service's end
+        # By uvicorn, at the service's end: a client must not take that for a bug.
+        except asyncio.CancelledError:
             if not self._status:
                 await self._refuse(ProblemError(ProblemCode.DRAINING))
         except Exception as error:  # noqa: BLE001 - a bug, which must not leave a client waiting
@@ -122,7 +123,6 @@ class _GuardedRequest:
             on_answer(self._scope, self._status, time.monotonic() - self._began)
 
     async def receive(self) -> Message:
-        """The next part of the body."""
         if self._is_read:
             return await self._receive()  # waits for the end of the connection
         rate = self._body_bytes / self._limits.min_bytes_per_second
@@ -139,23 +139,19 @@ class _GuardedRequest:
         return message
 
     def _refused(self, error: ProblemError) -> ProblemError:
-        """The error, which is also the answer if the application catches it."""
+        # It is also the answer if the application catches it.
         self._refusal = error
         return error
 
-    async def _send_unless_refused(self, message: Message) -> None:
-        if self._refusal is None or self._status:
-            await self.send(message)
-
     async def send(self, message: Message) -> None:
-        """Send a part of the answer, to a client that reads it."""
         if message["type"] == "http.response.start":
             self._status = message["status"]
             headers = MutableHeaders(scope=message)
             for name, value in _HEADERS.items():
                 headers.setdefault(name, value)
+            # The server would read the rest of a refused body.
             if self._has_body and not self._is_read:
-                headers["Connection"] = "close"  # or the server would read the rest
+                headers["Connection"] = "close"
         try:
             async with asyncio.timeout(self._limits.grace_seconds):
                 await self._send(message)
@@ -170,6 +166,7 @@ class _GuardedRequest:
 
     def _check_length(self) -> None:
         declared = Headers(scope=self._scope).get("content-length", "0")
+        # Python refuses to read a number of thousands of digits, which a client may send.
         length = int(declared[:_MAX_DIGITS]) if declared.isascii() and declared.isdigit() else 0
         if length > self._limits.max_body_bytes:
             raise self._too_large(length)
@@ -182,14 +179,9 @@ class _GuardedRequest:
 
 
 def _check_access(scope: Scope, policy: AccessPolicy) -> None:
-    """Refuse requests without the token; without one, those that a web page makes a browser send.
-
-    A page cannot know the token. A service with a token may have any names, and proxies.
-
-    Raises:
-        ProblemError: the request is refused.
-    """
     headers = Headers(scope=scope)
+    # A web page that makes a browser send requests cannot know the token. A service with a token
+    # may have any names, behind a proxy or in a cluster, so that only others check Host and Origin.
     if policy.token is not None:
         token = bearer_token(headers.get("authorization", ""))
         if token is None or not policy.accepts_token(token):

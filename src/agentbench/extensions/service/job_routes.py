@@ -42,7 +42,6 @@ class JobRoutes:
         self._runs_dir = runs_dir
 
     def router(self) -> APIRouter:
-        """The routes."""
         router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
         add = router.add_api_route
         add("", self.submit, methods=["POST"], status_code=202, response_model=ServiceJob)
@@ -64,14 +63,17 @@ class JobRoutes:
         add("/{job_id}", self.job, methods=["GET"], response_model=ServiceJob)
         add("/{job_id}", self.cancel, methods=["DELETE"], response_model=ServiceJob)
         add("/{job_id}/record", self.record, methods=["GET"])
-        events = self.events_of
-        known = Depends(self._known)
+
+        async def known(job_id: str) -> None:
+            await self._jobs.job(job_id)
+
+        # Once a stream has begun, it is too late for the answer that there is no such job.
         add(
             "/{job_id}/events",
-            events,
+            self.events_of,
             methods=["GET"],
             response_class=EventSourceResponse,
-            dependencies=[known],
+            dependencies=[Depends(known)],
         )
         return router
 
@@ -149,17 +151,18 @@ class JobRoutes:
         seen = last_event_id
         has_ended = False
         while not has_ended and not self._jobs.has_released:
-            is_news = partial(_is_news, seen)
+
+            def is_news(job: ServiceJob, last: str | None = seen) -> bool:
+                return _event_id(job) != last or job.state.has_ended
+
             job = await self._jobs.job_after(job_id, is_news, _KEEP_ALIVE)
             has_ended = job.state.has_ended
             if is_news(job):
                 seen = _event_id(job)
                 yield ServerSentEvent(data=job, event=job.state.value, id=seen)
+            # A proxy may close a connection without traffic.
             else:
                 yield ServerSentEvent(comment="waiting")
-
-    async def _known(self, job_id: str) -> None:
-        await self._jobs.job(job_id)
 
     async def _submitted(self, new: NewJob, response: Response) -> ServiceJob:
         job, is_new = await self._jobs.submit(new)
@@ -180,10 +183,6 @@ def _new_job(task: Task, change: SubmittedChange, asked: JobFields, key: str | N
         group=asked.group,
         idempotency_key=key,
     )
-
-
-def _is_news(seen: str | None, job: ServiceJob) -> bool:
-    return _event_id(job) != seen or job.state.has_ended
 
 
 def _event_id(job: ServiceJob) -> str:

@@ -6,7 +6,7 @@ Each method is one transaction, on disk when it returns. One thread at a time ma
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -126,7 +126,6 @@ class JobStore:
                 raise
 
     def close(self) -> None:
-        """Close the file."""
         self._database.close()
 
     def add(self, new: NewJob) -> tuple[ServiceJob, bool]:
@@ -205,7 +204,6 @@ class JobStore:
         ]
 
     def begin(self, job_id: str, run_id: RunId, attempt: int) -> None:
-        """Note that a job is being judged."""
         with self._transaction() as database:
             query = "UPDATE jobs SET state = 'running' WHERE id = ? AND state IN (?, ?)"
             if database.execute(query, (job_id, *_OPEN)).rowcount:
@@ -221,8 +219,29 @@ class JobStore:
         error: ProblemDetails | None = None,
     ) -> bool:
         """Note how a job ended; returns False if it had ended before."""
+        values: dict[str, str | float | int | None] = {
+            "id": job_id,
+            "state": state.value,
+            "now": self._clock(),
+            "verdict": None if verdict is None else verdict.model_dump_json(),
+            "error": None if error is None else error.model_dump_json(),
+        }
+        query = (
+            "UPDATE jobs SET state = :state, ended_at = :now, verdict = :verdict, error = :error, "
+            "ended_number = :ended_number "
+            "WHERE id = :id AND state IN ('queued', 'running')"
+        )
         with self._transaction() as database:
-            return self._end(database, job_id, state, verdict or error)
+            # An empty table counts on: a number must not come twice when jobs have been forgotten.
+            insert = "INSERT INTO ends DEFAULT VALUES"
+            values["ended_number"] = database.execute(insert).lastrowid
+            database.execute("DELETE FROM ends")
+            if not database.execute(query, values).rowcount:
+                return False
+            # A tree may have hundreds of MiB, and nobody asks for the change of an ended job.
+            query = "DELETE FROM changes WHERE job = (SELECT number FROM jobs WHERE id = ?)"
+            database.execute(query, (job_id,))
+            return True
 
     def expire(self) -> Sequence[str]:
         """End the waiting jobs whose deadline has passed; returns their ids."""
@@ -268,33 +287,6 @@ class JobStore:
         with self._transaction() as database:
             database.execute("DELETE FROM jobs WHERE ended_at < ?", (self._clock() - keep_seconds,))
 
-    def _end(
-        self,
-        database: sqlite3.Connection,
-        job_id: str,
-        state: JobState,
-        result: JudgeVerdict | ProblemDetails | None,
-    ) -> bool:
-        # An empty table counts on: a number must not come twice when jobs have been forgotten.
-        number = database.execute("INSERT INTO ends DEFAULT VALUES").lastrowid
-        database.execute("DELETE FROM ends")
-        columns: dict[str, str | int | None] = {"verdict": None, "error": None}
-        columns["ended_number"] = number
-        if result is not None:
-            name = "verdict" if isinstance(result, JudgeVerdict) else "error"
-            columns[name] = result.model_dump_json()
-        query = (
-            "UPDATE jobs SET state = :state, ended_at = :now, verdict = :verdict, error = :error, "
-            "ended_number = :ended_number "
-            "WHERE id = :id AND state IN ('queued', 'running')"
-        )
-        values = {"state": state.value, "now": self._clock(), "id": job_id, **columns}
-        if not database.execute(query, values).rowcount:
-            return False
-        query = "DELETE FROM changes WHERE job = (SELECT number FROM jobs WHERE id = ?)"
-        database.execute(query, (job_id,))
-        return True
-
     def _job_of(self, row: sqlite3.Row) -> ServiceJob:
         query = "SELECT run_id, attempt, started_at FROM starts WHERE job = ? ORDER BY rowid"
         starts = self._database.execute(query, (row["number"],)).fetchall()
@@ -324,9 +316,11 @@ class JobStore:
         """Lock the file, create the tables, and let jobs that were running wait again."""
         database = self._database
         for pragma in (
-            "locking_mode = EXCLUSIVE",  # a second service on the same file would judge jobs twice
+            # A second service on the same file would judge jobs twice.
+            "locking_mode = EXCLUSIVE",
             "journal_mode = WAL",
-            "synchronous = FULL",  # an accepted job survives a power cut
+            # An accepted job survives a power cut.
+            "synchronous = FULL",
             "foreign_keys = ON",
         ):
             database.execute(f"PRAGMA {pragma}")
@@ -335,7 +329,8 @@ class JobStore:
             (version,) = database.execute("PRAGMA user_version").fetchone()
             self._check_version(version)
             if not version:
-                for statement in _statements(_SCHEMA):
+                # Not `executescript`, which would commit the transaction first.
+                for statement in filter(str.strip, _SCHEMA.split(";")):
                     database.execute(statement)
                 database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             database.execute("UPDATE jobs SET state = 'queued' WHERE state = 'running'")
@@ -377,10 +372,6 @@ class JobStore:
             raise InputError(f"{self._path}: expected a queue of a service: {error}") from None
         except OSError as error:
             raise StorageError(f"{self._path}: {error.strerror}") from None
-
-
-def _statements(script: str) -> Iterable[str]:
-    return filter(str.strip, script.split(";"))
 
 
 def _time(seconds: float) -> datetime:

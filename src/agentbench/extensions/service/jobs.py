@@ -5,7 +5,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 from agentbench.attempt.record import RunId
 from agentbench.errors import AgentbenchError, InputError, UnavailableError
-from agentbench.extensions.service.job_store import JobStore, KeyReusedError, NewJob, WaitingJob
+from agentbench.extensions.service.job_store import JobStore, KeyReusedError, NewJob
 from agentbench.extensions.service.messages import EndedJobs, JobState, ServiceJob
 from agentbench.extensions.service.problems import ProblemCode, ProblemDetails, ProblemError
 from agentbench.judge.judge import Judge
@@ -24,8 +24,8 @@ from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
 
 T = TypeVar("T")
+# Times as many jobs as slots that the judge gets at each priority. The others stay on disk.
 _AHEAD = 2
-"""Times as many jobs as slots that the judge gets at each priority. The others stay on disk."""
 _POLL: Final = 1.0  # seconds between two checks of deadlines
 _PRUNE_EVERY: Final = 600.0  # seconds
 _DRAINING_RETRY: Final = {"Retry-After": "10"}
@@ -43,14 +43,10 @@ class JobLimits:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """A group of jobs, as something to watch."""
-
     name: str
 
 
 class _Watchers:
-    """Events for changes of a job or of a group."""
-
     def __init__(self) -> None:
         self._events: dict[object, set[asyncio.Event]] = {}
 
@@ -67,12 +63,10 @@ class _Watchers:
                 del self._events[watched]
 
     def wake(self, watched: object) -> None:
-        """Set the events of a job or a group."""
         for event in self._events.get(watched, ()):
             event.set()
 
     def wake_all(self) -> None:
-        """Set all events."""
         for watched in self._events:
             self.wake(watched)
 
@@ -164,7 +158,6 @@ class ServiceJobs:
         """The jobs of a group that ended after another one; waits until there are some."""
 
         async def find() -> Sequence[ServiceJob]:
-            """Look into the store."""
             return await self._stored(partial(self._store.ended, group, after))
 
         found = await self._after(_Group(group), find, bool, seconds)
@@ -182,8 +175,9 @@ class ServiceJobs:
         scoring = self._judging.get(job_id)
         if scoring is not None:
             self._cancelled.add(job_id)
+            # It may have its verdict already.
             if not scoring.cancel():
-                self._cancelled.discard(job_id)  # it has its verdict already
+                self._cancelled.discard(job_id)
         if scoring is None or job_id in self._cancelled:
             await self._end(job_id, JobState.CANCELLED)
         return await self.job(job_id)
@@ -204,8 +198,9 @@ class ServiceJobs:
         self.is_draining = True
         for job_id, scoring in tuple(self._judging.items()):
             job = await self.job(job_id)
+            # It stays in the queue, for the next start of the service.
             if job.state is JobState.QUEUED:
-                scoring.cancel()  # it stays in the queue
+                scoring.cancel()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._idle.wait()
@@ -226,7 +221,6 @@ class ServiceJobs:
         self._thread.shutdown()
 
     async def _feed(self) -> None:
-        """Pass jobs to the judge, as many as it needs."""
         pruned_at = -_PRUNE_EVERY
         while True:
             try:
@@ -239,6 +233,7 @@ class ServiceJobs:
                     await self._tell(job_id)
                 if not self.is_draining:
                     await self._fill()
+            # A verdict that could not be written left its job running for ever: this loop goes on.
             except AgentbenchError as error:
                 _log(error)
             except Exception as error:  # noqa: BLE001 - a bug, which must not end all judging
@@ -258,43 +253,50 @@ class ServiceJobs:
                 await self._fail(job.id, ProblemCode.TASK_CHANGED, "found it changed or removed")
                 continue
             change = await self._stored(partial(self._store.change, job.id))
-            if change is not None:  # it was not cancelled meanwhile
-                content, is_tree = change
-                self._pass_on(job, task, content, is_tree=is_tree)
-
-    def _pass_on(self, job: WaitingJob, task: Task, content: bytes, *, is_tree: bool) -> None:
-        left = None if job.due_at is None else max(0.0, job.due_at - time.time())
-        scoring = self._judge.submit(
-            Submission(
-                task=task,
-                patch=None if is_tree else content,
-                tree=content if is_tree else None,
-                priority=job.priority,
-                deadline=left,
-                fresh=job.fresh,
-                on_start=partial(self._begun, job.id),
+            # It may have been cancelled meanwhile.
+            if change is None:
+                continue
+            content, is_tree = change
+            left = None if job.due_at is None else max(0.0, job.due_at - time.time())
+            scoring = self._judge.submit(
+                Submission(
+                    task=task,
+                    patch=None if is_tree else content,
+                    tree=content if is_tree else None,
+                    priority=job.priority,
+                    deadline=left,
+                    fresh=job.fresh,
+                    on_start=partial(self._begun, job.id),
+                )
             )
-        )
-        self._judging[job.id] = scoring
-        self._idle.clear()
-        self._priorities[job.priority] += 1
-        scoring.future.add_done_callback(partial(self._judged, job.id, job.priority))
+            self._judging[job.id] = scoring
+            self._idle.clear()
+            self._priorities[job.priority] += 1
+            scoring.future.add_done_callback(partial(self._judged, job.id, job.priority))
 
     def _begun(self, job_id: str, run_id: RunId, attempt: int) -> None:
-        """Note a start; in a thread of the judge, which waits until it is on disk."""
+        # In a thread of the judge, which waits until the start is on disk: otherwise a crash would
+        # hide that the change was judged before.
         self._thread.submit(self._store.begin, job_id, run_id, attempt).result()
-        self._from_thread(self._tell(job_id))
+        asyncio.run_coroutine_threadsafe(self._tell(job_id), self._loop)
 
     def _judged(self, job_id: str, priority: int, future: "Future[JudgeVerdict]") -> None:
-        """Note a verdict; in a thread of the judge."""
-        self._from_thread(self._finish(job_id, priority, future))
-
-    def _from_thread(self, work: Coroutine[object, object, None]) -> None:
+        # In a thread of the judge.
+        work = self._finish(job_id, priority, future)
         asyncio.run_coroutine_threadsafe(work, self._loop)
 
     async def _finish(self, job_id: str, priority: int, future: "Future[JudgeVerdict]") -> None:
         try:
-            while not await self._has_stored_result(job_id, future):
+            while True:
+                try:
+                    await self._store_result(job_id, future)
+                    break
+                # The disk may have space again later. A job without a stored result is judged
+                # again by the next start.
+                except AgentbenchError as error:
+                    _log(error)
+                    if self.is_draining:
+                        break
                 await asyncio.sleep(_POLL)
         finally:
             del self._judging[job_id]
@@ -304,17 +306,9 @@ class ServiceJobs:
             if not self._judging:
                 self._idle.set()
 
-    async def _has_stored_result(self, job_id: str, future: "Future[JudgeVerdict]") -> bool:
-        """Store a result; returns False if that has to be tried again."""
-        try:
-            await self._store_result(job_id, future)
-        except AgentbenchError as error:  # the disk may have space again later
-            _log(error)
-            return self.is_draining  # else the next start judges the change again
-        return True
-
     async def _store_result(self, job_id: str, future: "Future[JudgeVerdict]") -> None:
-        if future.cancelled():  # by `cancel`, which has noted it; or the service stops
+        # By `cancel`, which has noted it; or the service stops.
+        if future.cancelled():
             return
         error = future.exception()
         if error is None:
@@ -374,7 +368,7 @@ class ServiceJobs:
                     return found
 
     async def _stored(self, work: Callable[[], T]) -> T:
-        """The result of work in the thread of the store."""
+        # In the one thread of the store, so that a slow disk does not stop the event loop.
         return await self._loop.run_in_executor(self._thread, work)
 
 

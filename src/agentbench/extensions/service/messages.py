@@ -41,7 +41,6 @@ class JobState(StrEnum):
 
     @property
     def has_ended(self) -> bool:
-        """Whether the state is final."""
         return self not in {JobState.QUEUED, JobState.RUNNING}
 
 

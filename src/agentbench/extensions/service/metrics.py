@@ -60,10 +60,15 @@ class ServiceMetrics:
         ProcessCollector(registry=self._registry)
 
     def ended(self, job: ServiceJob) -> None:
-        """Count a job that has ended."""
         verdict = job.verdict
         reason = "" if verdict is None or verdict.reason is None else verdict.reason.value
-        self._ended.labels(_outcome(job), reason).inc()
+        if job.state is not JobState.DONE or verdict is None:
+            outcome = job.state.value
+        elif verdict.reward is None:
+            outcome = "no_verdict"
+        else:
+            outcome = "resolved" if verdict.resolved else "not_resolved"
+        self._ended.labels(outcome, reason).inc()
         if verdict is not None and not verdict.from_cache and verdict.run_id is not None:
             self._seconds.observe(verdict.seconds)
         if job.starts:
@@ -71,7 +76,6 @@ class ServiceMetrics:
             self._waited.observe(max(0.0, waited.total_seconds()))
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count an answer."""
         self._requests.labels(method, route, str(status)).inc()
         self._request_seconds.labels(method, route).observe(seconds)
 
@@ -84,12 +88,3 @@ class ServiceMetrics:
 
     def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
         return Gauge(name, text, labels, registry=self._registry)
-
-
-def _outcome(job: ServiceJob) -> str:
-    """`resolved`, `not_resolved`, `no_verdict`, `failed` or `cancelled`."""
-    if job.state is not JobState.DONE or job.verdict is None:
-        return job.state.value
-    if job.verdict.reward is None:
-        return "no_verdict"
-    return "resolved" if job.verdict.resolved else "not_resolved"

@@ -51,56 +51,37 @@ class JudgeServerOptions(options.TaskSelection):
     runs_dir: options.RunsDir = Path("runs")
     drain: Annotated[
         float,
-        typer.Option(
-            "--drain",
-            help="Seconds that running work may take after Ctrl-C or SIGTERM.",
-            min=0,
-            rich_help_panel=options.Panel.LIMITS,
+        options.limit_option(
+            "--drain", help="Seconds that running work may take after Ctrl-C or SIGTERM.", min=0
         ),
     ] = 60.0
     max_body: Annotated[
         int,
-        typer.Option(
-            "--max-body",
-            help="The largest body of a request, in MiB.",
-            min=1,
-            max=1024,
-            rich_help_panel=options.Panel.LIMITS,
+        options.limit_option(
+            "--max-body", help="The largest body of a request, in MiB.", min=1, max=1024
         ),
     ] = 64
     max_jobs: Annotated[
         int,
-        typer.Option(
-            "--max-jobs",
-            help="The most jobs that wait; further ones are refused.",
-            min=1,
-            rich_help_panel=options.Panel.LIMITS,
+        options.limit_option(
+            "--max-jobs", help="The most jobs that wait; further ones are refused.", min=1
         ),
     ] = 100_000
     keep_jobs: Annotated[
         float,
-        typer.Option(
+        options.limit_option(
             "--keep-jobs",
             help="Days for which an ended job can be asked for; records stay in --runs-dir.",
             min=0,
-            rich_help_panel=options.Panel.LIMITS,
         ),
     ] = 7.0
     max_sessions: Annotated[
         int,
-        typer.Option(
-            "--max-sessions",
-            help="The most sessions at a time.",
-            min=0,
-            rich_help_panel=options.Panel.LIMITS,
-        ),
+        options.limit_option("--max-sessions", help="The most sessions at a time.", min=0),
     ] = 256
     session_idle: Annotated[
         float,
-        typer.Option(
-            "--session-idle",
-            help="Seconds without a call after which a session is closed.",
-            min=1,
-            rich_help_panel=options.Panel.LIMITS,
+        options.limit_option(
+            "--session-idle", help="Seconds without a call after which a session is closed.", min=1
         ),
     ] = 1800.0

@@ -125,7 +125,6 @@ class ProblemDetails(Schema):
         instance: str | None = None,
         errors: tuple[FieldError, ...] = (),
     ) -> "ProblemDetails":
-        """The details of one problem."""
         return cls(
             type=code.type,
             title=code.title,

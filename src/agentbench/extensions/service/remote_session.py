@@ -22,8 +22,6 @@ _OCTETS: Final = {"Content-Type": "application/octet-stream"}
 
 
 class _Calls:
-    """The requests of one session, in the loop of the client."""
-
     def __init__(self, connection: Connection, description: SessionDescription) -> None:
         self._connection = connection
         self.description = description
@@ -31,41 +29,38 @@ class _Calls:
         self._path = f"/v1/sessions/{description.id}"
 
     async def run(self, body: Mapping[str, object]) -> CommandResult:
-        """Run a command. Its request is not repeated: it may have run."""
+        # Its request is not repeated: the command may have run.
         answer = await self._post("run", body)
         return CommandResult.model_validate_json(answer)
 
     async def read(self, path: str) -> bytes:
-        """The content of a file."""
         found = await self._connection.send("GET", f"{self._path}/file", params={"path": path})
         content: bytes = found.content
         return content
 
     async def write(self, path: str, content: bytes) -> None:
-        """Write a file."""
         await self._connection.send(
             "PUT", f"{self._path}/file", params={"path": path}, content=content, headers=_OCTETS
         )
 
     async def call_tests(self, tool: str, given: Mapping[str, object]) -> JsonObject:
-        """Call one of the tools for tests."""
         answer: JsonObject = json.loads(await self._post(tool, given))
         return answer
 
     async def score(self, ending: AgentEnding | str, detail: str) -> JudgeVerdict:
-        """The verdict; asked for again, it is the same."""
         try:
             body = {"ending": AgentEnding(ending).value, "detail": detail}
         except ValueError:
             known = ", ".join(AgentEnding)
             raise UsageError(f"ending: expected one of {known}, found {ending!r}") from None
+        # Asked for again, the verdict is the same.
         answer = await self._post("score", body, may_repeat=True)
         self.has_ended = True
         return JudgeVerdict.model_validate_json(answer)
 
     async def close(self) -> None:
-        """Remove the sandbox."""
-        with suppress(SandboxError):  # the service has closed it already
+        # The service may have closed it already, when it was idle.
+        with suppress(SandboxError):
             await self._connection.send("DELETE", self._path)
 
     async def _post(
@@ -239,6 +234,7 @@ class RemoteSessionContext:
         )
         try:
             answer = await asyncio.shield(opening)
+        # The service may have opened the session, which nobody would close.
         except asyncio.CancelledError:
             with suppress(AgentbenchError):
                 found = SessionDescription.model_validate_json((await opening).content)

@@ -47,27 +47,25 @@ class ServiceSettings:
 
 
 class TimedProtocol(H11Protocol):
-    """HTTP on connections that are closed if no complete request head comes in time.
+    """HTTP on connections that are closed if no complete request head comes in time."""
 
-    uvicorn limits only the pause between two requests.
-    """
+    # uvicorn limits only the pause between two requests.
 
     _first: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for the first request."""
         super().connection_made(transport)
-        self._first = self.loop.call_later(_FIRST_REQUEST_SECONDS, self._close_unused)
+
+        def close_unused() -> None:
+            if self.cycle is None:
+                self.transport.abort()
+
+        self._first = self.loop.call_later(_FIRST_REQUEST_SECONDS, close_unused)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop to wait."""
         if self._first is not None:
             self._first.cancel()
         super().connection_lost(exc)
-
-    def _close_unused(self) -> None:
-        if self.cycle is None:
-            self.transport.abort()
 
 
 class _DrainingServer(uvicorn.Server):
@@ -81,7 +79,7 @@ class _DrainingServer(uvicorn.Server):
         self._loop = asyncio.get_running_loop()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to drain, or end. uvicorn's own handler would end the process afterwards."""
+        # uvicorn's own handler would end the process afterwards.
         del sig, frame
         if self.signalled.is_set():
             self.was_interrupted = True
@@ -118,7 +116,8 @@ async def serve(
     async with AsyncExitStack() as stack:
         metrics = ServiceMetrics()
         store = JobStore(settings.queue)
-        stack.callback(store.close)  # closing it again does nothing
+        # Closing it again does nothing.
+        stack.callback(store.close)
         await stack.enter_async_context(judge)
         jobs = ServiceJobs(
             judge,
@@ -140,7 +139,18 @@ async def serve(
             slots=judge.jobs,
             reward=settings.reward,
         )
-        server = _server(make_app(parts, policy, settings.requests))
+        make = partial(uvicorn.Config, ws="none", lifespan="off", log_level="warning")
+        config = make(
+            make_app(parts, policy, settings.requests),
+            http=TimedProtocol,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=_CLOSE_SECONDS,
+            h11_max_incomplete_event_size=_MAX_HEADER_BYTES,
+        )
+        server = _DrainingServer(config)
         try:
             await _serve_until_drained(server, parts, settings, listener, announce)
         finally:
@@ -164,7 +174,12 @@ async def _serve_until_drained(
     if signalled.done():
         message = f"finishing what runs, for at most {settings.drain_seconds:g} s (Ctrl-C: now)"
         print(message, file=sys.stderr, flush=True)  # noqa: T201 - the service's log
-        draining = asyncio.create_task(_drain(parts, settings.drain_seconds))
+        seconds = settings.drain_seconds
+
+        async def drain() -> None:
+            await asyncio.gather(parts.jobs.drain(seconds), parts.sessions.drain(seconds))
+
+        draining = asyncio.create_task(drain())
         interrupted = asyncio.create_task(server.interrupted.wait())
         ends = {serving, draining, interrupted}
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -178,22 +193,3 @@ async def _serve_until_drained(
         server.should_exit = True
     signalled.cancel()
     await serving
-
-
-async def _drain(parts: ServiceParts, seconds: float) -> None:
-    await asyncio.gather(parts.jobs.drain(seconds), parts.sessions.drain(seconds))
-
-
-def _server(app: object) -> _DrainingServer:
-    make = partial(uvicorn.Config, ws="none", lifespan="off", log_level="warning")
-    config = make(
-        app,  # type: ignore[arg-type]
-        http=TimedProtocol,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=_CLOSE_SECONDS,
-        h11_max_incomplete_event_size=_MAX_HEADER_BYTES,
-    )
-    return _DrainingServer(config)

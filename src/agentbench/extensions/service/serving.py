@@ -42,41 +42,26 @@ def serve_judge(settings: JudgeServerOptions) -> None:
     warnings.filterwarnings("ignore", message=unused_alias, category=UserWarning)
     cache_dir = usable_cache_dir()
     catalogue = TaskCatalogue(settings.load(cache_dir))
-    judge = _judge(settings)
-    token = required_token(settings.host, TOKEN_VARIABLE)
-    service = _service_settings(settings)
-    with closing(listen(settings.host, settings.port)) as listener:
-        policy = access_policy(settings.host, listener, token)
-        announce = partial(_announce, settings, policy.port, token, len(catalogue.by_id))
-        run = partial(serve, judge, catalogue, service, listener, policy, announce)
-        if not anyio.run(run):
-            raise typer.Exit(ExitCode.INTERRUPTED)
-
-
-def _judge(settings: JudgeServerOptions) -> Judge:
-    options = RunOptions(
-        executor=settings.executor,
-        retries=settings.retries,
-        runtime=settings.runtime,
-        registry=settings.registry,
-        timeout_scale=settings.timeout_scale,
-        allow_env=tuple(settings.allow_env or ()),
-        allow_unsandboxed=settings.allow_unsandboxed,
-        runs_dir=settings.runs_dir,
-        cache_dir=usable_cache_dir(),
-        say=say_line,
-    )
-    return Judge(
+    judge = Judge(
         sandbox=settings.sandbox.value,
         jobs=parse_jobs(settings.jobs),
         reward=settings.reward,
         use_verdicts=not settings.no_verdict_cache,
-        options=options,
+        options=RunOptions(
+            executor=settings.executor,
+            retries=settings.retries,
+            runtime=settings.runtime,
+            registry=settings.registry,
+            timeout_scale=settings.timeout_scale,
+            allow_env=tuple(settings.allow_env or ()),
+            allow_unsandboxed=settings.allow_unsandboxed,
+            runs_dir=settings.runs_dir,
+            cache_dir=cache_dir,
+            say=say_line,
+        ),
     )
-
-
-def _service_settings(settings: JudgeServerOptions) -> ServiceSettings:
-    return ServiceSettings(
+    token = required_token(settings.host, TOKEN_VARIABLE)
+    service = ServiceSettings(
         queue=settings.queue or settings.runs_dir / _QUEUE,
         runs_dir=settings.runs_dir,
         reward=settings.reward,
@@ -89,10 +74,17 @@ def _service_settings(settings: JudgeServerOptions) -> ServiceSettings:
             max_sessions=settings.max_sessions, idle_seconds=settings.session_idle
         ),
     )
+    with closing(listen(settings.host, settings.port)) as listener:
+        policy = access_policy(settings.host, listener, token)
 
+        def announce() -> None:
+            address = f"http://{host_in_url(settings.host)}:{policy.port}"
+            what = f"serving {len(catalogue.by_id)} tasks on {address} (Ctrl-C ends it)"
+            typer.echo(what, err=True)
+            # The logs of a service last, and a token of the environment with them.
+            if token is not None and token != os.environ.get(TOKEN_VARIABLE):
+                typer.echo(f"token: {token}", err=True)
 
-def _announce(settings: JudgeServerOptions, port: int, token: str | None, tasks: int) -> None:
-    address = f"http://{host_in_url(settings.host)}:{port}"
-    typer.echo(f"serving {tasks} tasks on {address} (Ctrl-C ends it)", err=True)
-    if token is not None and token != os.environ.get(TOKEN_VARIABLE):  # the logs of a service last
-        typer.echo(f"token: {token}", err=True)
+        run = partial(serve, judge, catalogue, service, listener, policy, announce)
+        if not anyio.run(run):
+            raise typer.Exit(ExitCode.INTERRUPTED)

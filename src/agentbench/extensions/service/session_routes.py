@@ -40,7 +40,6 @@ class SessionRoutes:
         self._tasks = tasks
 
     def router(self) -> APIRouter:
-        """The routes."""
         router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
         add = router.add_api_route
         add("", self.open, methods=["POST"], status_code=201, response_model=SessionDescription)

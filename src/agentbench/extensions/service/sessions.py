@@ -29,8 +29,6 @@ class SessionLimits:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class _OpenSession:
-    """One session."""
-
     context: SessionContext
     session: AsyncSession
     used_at: float
@@ -123,7 +121,6 @@ class OpenSessions:
                     await self._ended.wait()
 
     async def close_all(self) -> None:
-        """Close all sessions."""
         self.is_draining = True
         self._closing_idle.cancel()
         with suppress(asyncio.CancelledError):
@@ -139,7 +136,8 @@ class OpenSessions:
     async def _close(self, session_id: str, entry: _OpenSession) -> None:
         if self._open.pop(session_id, None) is None:
             return  # another call closes it
-        kind = asyncio.CancelledError if entry.calls else None  # a command that still runs ends now
+        # A command that still runs ends now.
+        kind = asyncio.CancelledError if entry.calls else None
         await entry.context.__aexit__(kind)
         self._ended.set()
 

@@ -70,7 +70,6 @@ class LocalExecutor:
     """Makes each try in a thread of a pool."""
 
     def __init__(self, make: Callable[[PlannedAttempt], AttemptRecord], *, jobs: int) -> None:
-        """Make tries with a function that writes their records."""
         self._make = make
         self._pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="attempt")
         self._ended: SimpleQueue[Future[FinishedAttempt]] = SimpleQueue()
@@ -82,14 +81,12 @@ class LocalExecutor:
         self._pool.shutdown(wait=True)
 
     def start(self, planned: PlannedAttempt) -> None:
-        """Begin one try in a free thread."""
-        self._pool.submit(self._finished, planned).add_done_callback(self._ended.put)
+        def made() -> FinishedAttempt:
+            return FinishedAttempt(planned=planned, record=self._make(planned))
 
-    def _finished(self, planned: PlannedAttempt) -> FinishedAttempt:
-        return FinishedAttempt(planned=planned, record=self._make(planned))
+        self._pool.submit(made).add_done_callback(self._ended.put)
 
     def ended(self, *, within: float) -> Sequence[FinishedAttempt]:
-        """The tries that have ended since; raises the exception of a try."""
         try:
             ended = [self._ended.get(timeout=within)]
         except Empty:

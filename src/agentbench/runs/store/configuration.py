@@ -92,7 +92,6 @@ class RunConfiguration(RunSettings, RunIdentity):
 
     @property
     def planned_attempts(self) -> int:
-        """The number of attempts at all tasks."""
         given = (each.attempts for each in self.tasks)
         return sum(self.attempts if each is None else len(each) for each in given)
 

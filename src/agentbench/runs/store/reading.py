@@ -20,7 +20,8 @@ from agentbench.runs.store.summaries import AttemptSummary, attempt_key
 
 ATTEMPTS = "attempts.jsonl"
 RECORD_FILE = "record.json"
-_BUFFER = 1024 * 1024  # bytes: lines are longer than the usual buffer
+# Lines are longer than the usual buffer.
+_BUFFER = 1024 * 1024
 _FOLDER = re.compile(r"(\d+)(?:\.retry-(\d+))?(?:\.rescored-(\d+))?", re.ASCII)
 
 

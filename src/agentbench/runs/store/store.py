@@ -35,9 +35,11 @@ from agentbench.runs.store.summaries import AttemptSummary, attempt_key
 from agentbench.tasks.problem import TaskId
 
 _LOCK = "run.lock"  # the system releases it when its owner ends or is killed
-_LOCK_TIMEOUT = 0.2  # seconds; a process that checks the lock holds it for an instant
+# A process that only checks the lock holds it for an instant.
+_LOCK_TIMEOUT = 0.2
 _RUN = "run.json"
-_RECENT = 20  # parallel runs; only their run.json is read for `last`
+# Parallel runs may be written in another order than they began; only so many are read for `last`.
+_RECENT = 20
 
 
 @contextmanager
@@ -178,7 +180,6 @@ class RunStore:
                     return folder, retry
 
     def folder_of(self, record: AttemptRecord) -> Path:
-        """The folder of an attempt's files."""
         return self.folder / "attempts" / AttemptSummary.of(record).folder_name
 
     def rescored_folder(self, record: AttemptRecord) -> Path:
@@ -205,10 +206,13 @@ class RunStore:
     def _append(self, record: AttemptRecord) -> None:
         line = record.json_with_checksum().encode() + b"\n"
         path = self.folder / ATTEMPTS
-        with self._lock, path.open("ab") as target:
+        with self._lock, path.open("ab+") as target:
             first = not target.tell()
-            if not first and not self._ends_whole():
-                target.write(b"\n")  # a torn line stays as it is, on its own line
+            if not first:
+                target.seek(-1, os.SEEK_END)
+                # A crash may have torn the last line, which stays as it is, on its own line.
+                if target.read(1) != b"\n":
+                    target.write(b"\n")
             target.write(line)
             target.flush()
             os.fsync(target.fileno())
@@ -227,9 +231,7 @@ class RunStore:
     def recover(self) -> tuple[str, ...]:
         """Append the records whose lines a crash or damage took; returns what was done and lost.
 
-        Each record is also in the folder of its attempt. Only the last one of an attempt is
-        appended, since the last line of an attempt counts. Only the process that makes the run's
-        attempts calls this.
+        Only the process that makes the run's attempts calls this.
 
         Raises:
             InputError: a record is of a newer agentbench.
@@ -254,7 +256,8 @@ class RunStore:
     def _restore(
         self, folders: list[AttemptFolder], reading: RunRecords, numbers: list[int]
     ) -> str | None:
-        """Append the last record of an attempt if it has no line."""
+        # Each record is also in the folder of its attempt. Only the last one of an attempt is
+        # appended, since the last line of an attempt counts.
         last_try = max(folder.retry for folder in folders)
         found = [folder for folder in folders if folder.retry == last_try]
         paths = [self.folder / "attempts" / folder.name / RECORD_FILE for folder in sorted(found)]
@@ -275,11 +278,6 @@ class RunStore:
         with storage_errors(self.folder):
             self._append(record)
         return f"{path}: its line in {ATTEMPTS} was lost, and is written again"
-
-    def _ends_whole(self) -> bool:
-        with (self.folder / ATTEMPTS).open("rb") as source:
-            source.seek(-1, os.SEEK_END)
-            return source.read(1) == b"\n"
 
 
 def _make_durably(folder: Path) -> None:
@@ -303,24 +301,21 @@ def find_run(name: str, runs_dir: Path) -> Path:
         InputError: there is no such run.
     """
     if name == "last" and not Path(name).exists():
-        return _newest(runs_dir)
+        folders = [path.parent for path in runs_dir.glob(f"*/{_RUN}")]
+        if not folders:
+            raise InputError(f"{runs_dir}: no run here yet; `agentbench run` creates one")
+        recent = sorted(folders, key=lambda folder: (folder / _RUN).stat().st_mtime_ns)[-_RECENT:]
+        # By their starts, since ids that a user chose need not sort by time.
+        return max(recent, key=_started_at)
     for folder in (Path(name), runs_dir / name, runs_dir / VALIDATION / name):
         if (folder / _RUN).is_file():
             return folder
     raise InputError(f"{name}: no run with that name; expected a folder with a {_RUN} or an id")
 
 
-def _newest(runs_dir: Path) -> Path:
-    """The run that began last; ids that a user chose need not sort by time."""
-    folders = [path.parent for path in runs_dir.glob(f"*/{_RUN}")]
-    if not folders:
-        raise InputError(f"{runs_dir}: no run here yet; `agentbench run` creates one")
-    recent = sorted(folders, key=lambda folder: (folder / _RUN).stat().st_mtime_ns)[-_RECENT:]
-    return max(recent, key=_started_at)
-
-
 def _started_at(folder: Path) -> datetime:
     try:
         return RunStore.open(folder).configuration().started_at
-    except InputError:  # a damaged run does not hide the others
+    # A damaged run does not hide the others.
+    except InputError:
         return datetime.min.replace(tzinfo=UTC)

@@ -45,7 +45,6 @@ class AttemptSummary:
 
     @classmethod
     def of(cls, record: "AttemptRecord | AttemptSummary") -> "AttemptSummary":
-        """The summary of a record."""
         if isinstance(record, AttemptSummary):
             return record
         usage, controls = record.usage, record.controls
@@ -80,7 +79,6 @@ class AttemptSummary:
 
     @property
     def folder_name(self) -> str:
-        """The folder of its attempt, below attempts/."""
         retry = f".retry-{self.retry_of}" if self.retry_of else ""
         return f"{self.task_id}/{self.attempt}{retry}"
 
