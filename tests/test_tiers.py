@@ -70,7 +70,7 @@ def test_the_tier_follows_from_folder_file_fixtures_and_marks(item, tier):
     [
         ("core/test_schema.py", False),
         ("chaos/test_hostile.py", True),  # by its folder
-        ("view/test_browsing.py", True),  # by a fixture
+        ("view/e2e/test_browsing.py", True),  # by a fixture
         ("test_browser.py", True),  # by a fixture that uses one
         ("corpora/cheats/test_lies.py", True),
         ("attempt/stages/test_setup.py", True),

@@ -112,7 +112,7 @@ def test_the_commands_of_a_block_work(desk, block):
     assert form is not None
     for line in block.commands:
         if line.startswith("pip install "):
-            continue  # tests/test_installing.py runs these
+            continue  # tests/e2e/test_installing.py runs these
         if line.startswith(_SERVERS):
             _serve(line, desk)
         else:

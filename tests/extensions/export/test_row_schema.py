@@ -1,7 +1,7 @@
 import json
 
 from agentbench.extensions.export.row_schema import NAME, row_schema
-from tests.report.test_schemas import COMMAND, FOLDER, check_schema
+from tests.report.e2e.test_schemas import COMMAND, FOLDER, check_schema
 
 
 def test_schema_in_docs_is_current():

@@ -7,7 +7,7 @@ import pytest
 
 import agentbench
 from agentbench.extensions.symbolic.analysis import ComparisonEnding
-from tests.extensions.symbolic.test_trees import PROGRAMS, Trees
+from tests.extensions.symbolic.e2e.test_trees import PROGRAMS, Trees
 from tests.patience import HANG_SECONDS
 from tests.test_runs.interpreters import find_python
 

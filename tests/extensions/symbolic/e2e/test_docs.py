@@ -3,7 +3,7 @@
 from agentbench.extensions.symbolic.analysis import SymbolicErrorType
 from agentbench.extensions.symbolic.symbolic_tools import SymbolicTool
 from tests.extensions.symbolic.symbolic_transcripts import BEGIN, END, shown_rows
-from tests.mcp.test_docs import PAGE, calls_in
+from tests.mcp.e2e.test_docs import PAGE, calls_in
 
 
 def test_documented_calls_match_the_tested_calls():

@@ -10,7 +10,7 @@ import pytest
 
 from tests.patience import HANG_SECONDS
 
-MOUNTED = Path(__file__).parents[3] / "src/agentbench/extensions/symbolic/mounted"
+MOUNTED = Path(__file__).parents[4] / "src/agentbench/extensions/symbolic/mounted"
 TESTS = """
 import unittest
 import pytest

@@ -13,7 +13,7 @@ from agentbench.test_tools.arguments import ExecuteArguments
 from agentbench.test_tools.envelope import AnswerOutcome, PytestAnswer
 from tests.mcp.transcripts import shown_rows
 
-PAGE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text()
 BLOCKS = re.findall(r"```(json|toml)\n(.*?)```", PAGE, re.DOTALL)
 OWN = re.sub(r"symbolic transcripts: begin -->.*?<!-- symbolic transcripts", "", PAGE, flags=re.S)
 """Without the calls of the symbolic tools."""

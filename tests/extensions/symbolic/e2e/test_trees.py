@@ -22,7 +22,7 @@ from agentbench.extensions.symbolic.analysis import (
 )
 from tests.patience import with_growing_limit
 
-SYMBOLIC = Path(__file__).parents[3] / "src/agentbench/extensions/symbolic"
+SYMBOLIC = Path(__file__).parents[4] / "src/agentbench/extensions/symbolic"
 PROGRAMS = SYMBOLIC / "mounted/agentbench_mounted"
 
 

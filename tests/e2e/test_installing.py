@@ -24,7 +24,7 @@ from tests.tiers import Tier, chosen_tier
 
 pytestmark = pytest.mark.full
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 _SECONDS = 10 * HANG_SECONDS  # pip downloads what builds the wheel
 _PRINTED = "from agentbench.core.extras import install_command as c; print(c({}))"
 _LINE = re.compile(r"pip install ((?:-e )?'?(?:\.|\./\.agentbench)\[[\w,-]+\]'?)")

@@ -17,8 +17,8 @@ from agentbench.runs.start import resume_run
 from agentbench.runs.store.configuration import RunConfiguration
 from tests.fakes.scripted_agent import ScriptedAgent
 
-ARCHIVES = sorted((Path(__file__).parents[1] / "old_runs").glob("*.tar.xz"))
-TASKS = Path(__file__).parents[2] / "tasks"
+ARCHIVES = sorted((Path(__file__).parents[2] / "old_runs").glob("*.tar.xz"))
+TASKS = Path(__file__).parents[3] / "tasks"
 
 pytestmark = [
     pytest.mark.full,

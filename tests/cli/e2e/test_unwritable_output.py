@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_closed_pipe import COMMANDS
+from tests.cli.e2e.test_closed_pipe import COMMANDS
 from tests.patience import HANG_SECONDS
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from agentbench.report.json_documents import render_schemas, write_schemas
 from tests.runs.records import configuration, records
 
-FOLDER = Path(__file__).parents[2] / "docs" / "schema"
+FOLDER = Path(__file__).parents[3] / "docs" / "schema"
 COMMAND = "make docs"
 SENTENCE = re.compile(r"[A-Z0-9`p].{7,}\.", re.DOTALL)  # also `name`, pass@k
 TEXTS = render_schemas()
