@@ -96,7 +96,7 @@ def test_nothing_of_the_servers_environment_but_the_harmless_reaches_the_tests(
 
 
 def test_without_pytest_the_answer_says_what_was_tried_in_order(tmp_path, bare_python):
-    (tmp_path / ".venv").symlink_to(bare_python.parents[2])
+    (tmp_path / ".venv").symlink_to(bare_python.parents[1])
     environ = {"VIRTUAL_ENV": "/no/such/environment", "PATH": str(bare_python.parent)}
     project = local_project(tmp_path, python=None, environ=environ)
     answer = asked(project, ExecuteArguments())
@@ -115,8 +115,8 @@ def test_without_pytest_the_answer_says_what_was_tried_in_order(tmp_path, bare_p
 
 
 def test_the_first_environment_with_pytest_is_taken(tmp_path, bare_python, plain_python):
-    (tmp_path / ".venv").symlink_to(bare_python.parents[2])
-    (tmp_path / "venv").symlink_to(plain_python.parents[2])
+    (tmp_path / ".venv").symlink_to(bare_python.parents[1])
+    (tmp_path / "venv").symlink_to(plain_python.parents[1])
     (tmp_path / "test_m.py").write_text("def test_a(): pass\n")
     project = local_project(tmp_path, python=None, environ={"PATH": os.environ["PATH"]})
     assert asked(project, ExecuteArguments())["outcome"] == "passed"
