@@ -214,22 +214,26 @@ def _so_that_it_is_used(done: Damage) -> tuple[str, ...]:
 def _read_and_resume(intact: Whole, runs: Path, done: Damage, case: str) -> None:
     report = call("report", "whole", "--format", "json", "--runs-dir", runs)
     assert report.code == 0, f"{case}\n{report.stderr}"
-    named = done.path.name in report.stderr
+    is_line = done.path.name == "attempts.jsonl"
+    assert (done.path.name in report.stderr) is is_line, f"{case}\n{report.stderr}"
     expected = _rows(_of_the_intact(intact, "report", "whole", "--format", "json"))
-    assert _rows(report) == expected, f"{case}\n{report.stderr}"
-    assert named == (done.path.name == "attempts.jsonl"), f"{case}\n{report.stderr}"
-    for task in VERDICTS:
-        shown = call("show", "whole", task, "--runs-dir", runs)
-        whole = _of_the_intact(intact, "show", "whole", task)
-        assert shown.code == 0, f"{case}\n{shown.stderr}"
-        assert shown.stdout == whole.stdout.replace(str(intact.run.parent), str(runs)), case
+    rows = _rows(report)
+    assert len(rows) >= len(expected) - is_line, f"{case}\n{report.stderr}"
+    assert all(row in expected for row in rows), case
     resumed = call("resume", "whole", "--runs-dir", runs)
     if done.path.name == "run.json":
         assert resumed.code == 65, f"{case}\n{resumed.stderr}"
         assert "run.json: " in resumed.stderr, case
     else:
         assert resumed.code == 0, f"{case}\n{resumed.stderr}"
+    # A lost line is written again from the record in the folder of its attempt.
     assert _verdicts(runs / "whole") == VERDICTS, case
+    assert _rows(call("report", "whole", "--format", "json", "--runs-dir", runs)) == expected, case
+    for task in VERDICTS:
+        shown = call("show", "whole", task, "--runs-dir", runs)
+        whole = _of_the_intact(intact, "show", "whole", task)
+        assert shown.code == 0, f"{case}\n{shown.stderr}"
+        assert shown.stdout == whole.stdout.replace(str(intact.run.parent), str(runs)), case
 
 
 @cache
