@@ -5,11 +5,14 @@ from pathlib import Path
 import pytest
 from jinja2 import DictLoader
 from markupsafe import Markup
+from starlette.requests import Request
 
 from agentbench.view import rendering
 from agentbench.view.rendering import (
+    PageContext,
     attempt_address,
     counted,
+    html_response,
     moment,
     money,
     run_address,
@@ -17,6 +20,8 @@ from agentbench.view.rendering import (
     since,
     size,
 )
+from agentbench.view.run_cache import RunCache
+from agentbench.view.runs_folder import PageNotFoundError, RunsFolder
 
 TEMPLATES = sorted(Path(rendering.__file__).with_name("templates").glob("*.html"))
 HOSTILE = "<script>x</script>\x1b[31m\u202e\x00\"' \ud800"
@@ -101,3 +106,26 @@ def test_addresses_hold_any_name():
 @pytest.mark.parametrize(("number", "told"), [(0, "0 tasks"), (1, "1 task"), (2, "2 tasks")])
 def test_an_amount_of_things_is_one_or_many(number, told):
     assert counted(number, "task") == told
+
+
+def asked(**names):
+    return Request({"type": "http", "path_params": names})
+
+
+def test_what_an_address_names_is_found_or_told_to_be_missing(shown):
+    context = PageContext(folder=RunsFolder(shown.folder), cache=RunCache())
+    run = context.run(asked(run=shown.first))
+    assert run.name == shown.first
+    task, name = shown.place(lambda _told: True).split("/")
+    folder = context.attempt_folder(asked(run=shown.first, task=task, name=name))
+    assert folder.is_dir()
+    with pytest.raises(PageNotFoundError):
+        context.run(asked(run="nothing"))
+    with pytest.raises(PageNotFoundError):
+        context.attempt_folder(asked(run=shown.first, task=task, name="99"))
+
+
+def test_a_page_is_html_with_its_status():
+    answer = html_response("message.html", {"title": "T", "message": "<b>"}, 404)
+    assert (answer.status_code, answer.media_type) == (404, "text/html")
+    assert b"&lt;b&gt;" in answer.body

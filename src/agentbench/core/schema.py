@@ -52,7 +52,7 @@ class Schema(BaseModel):
         frozen=True, extra="forbid", ser_json_timedelta="float", defer_build=True
     )
 
-    def replace(self, **changes: Any) -> Self:  # noqa: ANN401 - values of any fields
+    def replace(self, **changes: object) -> Self:
         """A copy with other values in some fields; the values are not checked.
 
         Raises:

@@ -3,6 +3,8 @@
 If all columns fit, a row is one line. If they do not, the last column is wrapped, or some columns
 are moved below their row. If even the others do not fit, each row is a block with one line per
 column. In a pipe, which has no width, a row is always one line.
+
+rich's own tables fold each cell instead: at 80 columns they break a task's id and a reason apart.
 """
 
 import os

@@ -179,6 +179,8 @@ class AttemptQueue(Generic[_Item]):
         heapq.heapify(self._waiting)
 
     def remove(self, item: _Item) -> None:
+        """Remove an attempt that nobody waits for any more."""
+        del self._failures[item]  # a judge that runs for weeks would keep it
         self._waiting = [entry for entry in self._waiting if entry[2] is not item]
         self._delayed = [entry for entry in self._delayed if entry[2] is not item]
         heapq.heapify(self._waiting)

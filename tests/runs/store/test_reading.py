@@ -21,7 +21,7 @@ def attempts_in(reading):
 
 def test_a_run_without_a_file_has_no_records(tmp_path):
     reading = read_run(tmp_path)
-    assert (reading.summaries, reading.warnings(), reading.latest()) == ([], (), [])
+    assert (list(reading.summaries), reading.warnings(), reading.latest()) == ([], (), [])
     assert list(reading.records()) == []
 
 

@@ -38,7 +38,7 @@ class RunRecords:
     torn: str | None = None  # why an incomplete last line is not a record
 
     def warnings(self) -> tuple[str, ...]:
-        """Messages about damaged lines; `agentbench resume` restores their records if it can."""
+        """Messages about damaged lines."""
         return self.set_aside if self.torn is None else (*self.set_aside, self.torn)
 
     def records(self, which: Iterable[int] | None = None) -> Iterator[AttemptRecord]:
@@ -77,26 +77,26 @@ class RunRecords:
         Raises:
             InputError: a record is of a newer agentbench.
         """
-        summaries, offsets, set_aside = (
-            list(self.summaries),
-            list(self.offsets),
-            list(self.set_aside),
-        )
+        if not self.path.is_file():  # no attempt has ended yet
+            return self
+        summaries, offsets = list(self.summaries), list(self.offsets)
+        set_aside = list(self.set_aside)
         count, end, torn = self.count, self.end, None
-        for line in _lines_from(self.path, end):
-            is_whole = line.endswith(b"\n")
-            found = record_of(line, f"{self.path}:{count + 1}") if line.strip() else None
-            if isinstance(found, AttemptRecord):
-                summaries.append(AttemptSummary.of(found))
-                offsets.append(end)
-            elif not is_whole:
-                # It may still be being written: the next read sees all of it.
-                torn = found
-                break
-            elif found is not None:
-                set_aside.append(found)
-            count += 1
-            end += len(line)
+        with self.path.open("rb", buffering=_BUFFER) as source:
+            source.seek(end)
+            for line in source:
+                found = record_of(line, f"{self.path}:{count + 1}") if line.strip() else None
+                if isinstance(found, AttemptRecord):
+                    summaries.append(AttemptSummary.of(found))
+                    offsets.append(end)
+                elif not line.endswith(b"\n"):
+                    # It may still be being written: the next read sees all of it.
+                    torn = found
+                    break
+                elif found is not None:
+                    set_aside.append(f"{found}; `agentbench resume` restores it if it can")
+                count += 1
+                end += len(line)
         return replace(
             self,
             summaries=summaries,
@@ -115,14 +115,6 @@ def read_run(folder: Path) -> RunRecords:
         InputError: a record is of a newer agentbench.
     """
     return RunRecords(path=folder / ATTEMPTS).read_on()
-
-
-def _lines_from(path: Path, begin: int) -> Iterator[bytes]:
-    if not path.is_file():
-        return
-    with path.open("rb", buffering=_BUFFER) as source:
-        source.seek(begin)
-        yield from source
 
 
 def record_of(content: bytes, where: str) -> AttemptRecord | str:

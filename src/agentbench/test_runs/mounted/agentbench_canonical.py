@@ -190,7 +190,9 @@ class FormBuilder:
             state = _state(value, mro)
             if kind == "namedtuple":
                 names = next(_DICT(cls)["_fields"] for cls in mro if "_fields" in _DICT(cls))
+                # Not `iter`: a class may have its own. mypy cannot know that it is a tuple.
                 items = tuple.__iter__(value)  # type: ignore[arg-type,var-annotated]
+                # Python 3.9 in sandboxes has no `strict`.
                 state += [(str(name), item) for name, item in zip(names, items)]  # noqa: B905
         places = {name: place for place, name in enumerate(fields)}
         state.sort(key=lambda pair: places.get(pair[0], len(places)))
