@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from agentbench.integrity.expectation_changes.other_values import (
     FAR,
-    NEAR,
     Distance,
     other_error,
     other_pattern,
@@ -50,10 +49,14 @@ def test_numbers_leave_their_tolerance_clearly(
 @given(st.integers(1001, 99_998), st.randoms(use_true_random=False))
 def test_a_changed_number_keeps_its_form(value: int, rng: Random):
     # A cheat that looks for numbers of this form must find the changed ones, too.
-    for distance in (NEAR, FAR) if value < 4000 else (NEAR,):
-        assert len(str(other_value(value, rng, distance))) == len(str(value))
+    assert len(str(other_value(value, rng))) == len(str(value))
     assert re.fullmatch(r"<[1-9]\d+>", str(other_value(f"<{value}>", rng)))
     assert len(str(other_value(f"<{value}>", rng))) == len(f"<{value}>")
+
+
+@given(st.integers(1001, 4000), st.randoms(use_true_random=False))
+def test_number_far_away_keeps_its_digits_where_it_can(value: int, rng: Random):
+    assert len(str(other_value(value, rng, FAR))) == 4
 
 
 @given(st.text(max_size=8), st.randoms(use_true_random=False))
