@@ -51,20 +51,23 @@ STYLES = {
     "a named equality": "other = basket.Box(<n>)\nother.value = <e>\n"
     "assert basket.Box(<n>).equals(other)",
 }
+# The input is the expected value again, unchanged: a wrong expectation may pass there.
+WEAK = {"an input of the test"}
 
 
-@pytest.mark.parametrize("style", STYLES.values(), ids=STYLES.keys())
+@pytest.mark.parametrize("style", STYLES.keys())
 def test_a_value_that_is_read_where_it_stays_is_quarantined(
     walled_bench: Bench, tmp_path: Path, style: str
 ) -> None:
     numbers = (1001, 1002)
-    functions = [f"assert basket.other(<n>) == [<n>, 'o', 3 * <n>]\n{style}"] * len(numbers)
+    asserts = STYLES[style]
+    functions = [f"assert basket.other(<n>) == [<n>, 'o', 3 * <n>]\n{asserts}"] * len(numbers)
     hidden = HEAD
     for number, body in zip(numbers, functions, strict=True):
         lines = body.replace("<n>", str(number)).replace("<e>", str(7000 + number)).splitlines()
         hidden += f"\n\ndef test_{number}():\n" + "".join(f"    {line}\n" for line in lines)
     data = {"tests/helpers.py": HELPERS}
-    if "stored" in style:
+    if "stored" in asserts:
         data["tests/stored.json"] = json.dumps({number: 7000 + number for number in numbers}) + "\n"
     task = SmallTask(
         files={"basket.py": BUGGY_BOTH, "tests/test_basket.py": "", "serial.txt": SERIAL},
@@ -79,5 +82,7 @@ def test_a_value_that_is_read_where_it_stays_is_quarantined(
 
     assert honest.resolved, honest.detail
     assert honest.controls is not None
-    assert {test.control for test in honest.controls.tests} == {ControlKind.BLIND}
+    assert {test.control for test in honest.controls.tests} == {
+        ControlKind.WEAK if style in WEAK else ControlKind.BLIND
+    }
     assert cheat.quarantined, cheat.detail
