@@ -72,6 +72,7 @@ def compare(
     fail_on_regression: _FailOnRegression = False,
     strict: _Strict = False,
     alpha: _Alpha = 0.05,
+    behaviour: options.WithBehaviour = False,
     github_summary: options.GithubSummary = False,
     runs_dir: options.RunsDir = Path("runs"),
 ) -> None:
@@ -79,6 +80,8 @@ def compare(
 
     Example: agentbench compare main last --fail-on-regression
     """
+    from agentbench.behaviour.counts import compare_tags
+    from agentbench.cli.behaviour import behaviours_in, print_differences
     from agentbench.report.comparison import compare as compared
     from agentbench.report.comparison import doubts, regression
     from agentbench.report.json_documents import ComparisonDocument
@@ -88,6 +91,8 @@ def compare(
     from agentbench.report.text_table import console_of
     from agentbench.runs.store.store import find_run
 
+    if behaviour and (as_json or format_name is not ComparisonFormat.TABLE):
+        raise UsageError("--behaviour is for tables; use agentbench behaviour RUN_A RUN_B --json")
     if strict and not fail_on_regression:
         raise UsageError("--strict goes with --fail-on-regression")
     if as_json and format_name is ComparisonFormat.MARKDOWN:
@@ -121,6 +126,9 @@ def compare(
             sys.stdout.writelines(comparison_markdown(comparison, names))
         case ComparisonFormat.TABLE:
             print_comparison(comparison, names, console_of(sys.stdout))
+    if behaviour:
+        typer.echo()
+        print_differences(compare_tags(*map(behaviours_in, folders)))
     if github_summary:
         append_github_summary(comparison_markdown(comparison, names))
     if fail_on_regression:

@@ -100,6 +100,12 @@ GithubSummary = Annotated[
         help="Append the result as Markdown to the job's summary in GitHub Actions.",
     ),
 ]
+WithBehaviour = Annotated[
+    bool,
+    output_option(
+        "--behaviour", help="Below the table: how many attempts have each tag of behaviour."
+    ),
+]
 Quiet = Annotated[
     bool,
     output_option("-q", "--quiet", help="Show no progress, only the last line."),

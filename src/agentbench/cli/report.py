@@ -82,6 +82,7 @@ def report(
             "--instances", help="With swebench: a folder for each instance's report."
         ),
     ] = None,
+    behaviour: options.WithBehaviour = False,
     github_summary: options.GithubSummary = False,
     runs_dir: options.RunsDir = Path("runs"),
 ) -> None:
@@ -93,6 +94,7 @@ def report(
 
     Example: agentbench report last --format html --output report.html
     """
+    from agentbench.cli.behaviour import behaviours_in, print_counts
     from agentbench.report.leaderboard import leaderboard as ranked
     from agentbench.report.leaderboard import results_by_agent
     from agentbench.report.reported_run import ReportedRun
@@ -104,6 +106,8 @@ def report(
         raise UsageError("--format parquet: expected a file, found a terminal; add -o FILE.parquet")
     if instances_dir is not None and format_name is not ReportFormat.SWEBENCH:
         raise UsageError("--instances goes with --format swebench")
+    if behaviour and (format_name is not ReportFormat.TABLE or output is not None):
+        raise UsageError("--behaviour is for the table; use agentbench behaviour RUN --json")
     folders = without_duplicates([find_run(name, runs_dir) for name in runs or ["last"]])
     read = [ReportedRun.read(folder) for folder in folders]
     for run in read:
@@ -120,6 +124,10 @@ def report(
     contents = _ReportContents(read, attempts, results, leaderboard)
     with open_output(output) as target:
         _print(contents, format_name, target)
+    if behaviour:
+        for folder in folders:
+            typer.echo()
+            print_counts(behaviours_in(folder))
     if instances_dir is not None:
         write_instances(read, instances_dir)
     if github_summary:

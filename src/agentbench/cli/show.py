@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
+from agentbench.behaviour.tags import MEANINGS, Tag
 from agentbench.cli import completion, options
 from agentbench.cli.paged_text import line_style, print_paged
 from agentbench.cli.run_execution import print_warnings
 from agentbench.core.display_text import list_with_more, printable
+from agentbench.core.host import usable_cache_dir
 from agentbench.errors import InputError, UsageError
 from agentbench.report.taxonomy_page import WORDS, explain_exit_code, explain_reason, reason_facts
 from agentbench.taxonomy import FailureReason, StageName
@@ -45,6 +47,8 @@ def show(
 
     Example: agentbench show last lru-expiry --log agent_run
     """
+    from agentbench.audit.run_facts import RunFolder
+    from agentbench.behaviour.story import work_of
     from agentbench.report.attempt_files import log_name
     from agentbench.report.attempt_text import render_attempt
     from agentbench.runs.store.reading import read_run
@@ -67,7 +71,8 @@ def show(
         return
     folder = store.folder_of(record)
     if log is None:
-        print_paged(render_attempt(record, folder), pager=not no_pager, style=line_style)
+        work = work_of(RunFolder.with_one(store, record), usable_cache_dir())
+        print_paged(render_attempt(record, folder, work), pager=not no_pager, style=line_style)
         return
     path = folder / log_name(log)
     if not path.is_file():
@@ -86,8 +91,8 @@ def explain(
     what: Annotated[
         str | None,
         typer.Argument(
-            help="A failure reason, an exit code, or a word of reports such as quarantined; "
-            "default: all reasons.",
+            help="A failure reason, an exit code, a tag of behaviour, or a word of reports such "
+            "as quarantined; default: all reasons.",
             metavar="[REASON|EXIT_CODE]",
             autocompletion=completion.failure_reasons,
         ),
@@ -131,9 +136,12 @@ def explanation(what: str | None, stage: str | None) -> str:
     word = what.lower().replace("_", "-").replace(" ", "-").removesuffix("-with-tests")
     if word in WORDS:
         return f"{word}: {WORDS[word]}"
+    if word in set(Tag):
+        meaning = MEANINGS[Tag(word)]
+        return f"{word} (behaviour, {meaning.group}): {meaning.rule}\n{meaning.not_said}"
     name = what.upper().replace("-", "_")
     if name not in FailureReason.__members__:
-        known = ", ".join((*FailureReason, *WORDS))
+        known = ", ".join((*FailureReason, *WORDS, *Tag))
         raise UsageError(f"{what!r} is neither an exit code nor a reason; reasons: {known}")
     return explain_reason(FailureReason(name))
 

@@ -1,7 +1,7 @@
 """Everything about an attempt as text."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from agentbench.attempt.record import AttemptRecord, UsageRecord
@@ -21,13 +21,20 @@ _PATCH_LINES = 200
 _TRACEBACK_LINES = 40
 
 
-def render_attempt(record: AttemptRecord, folder: Path) -> str:
-    """The page of an attempt, its cause first; `folder` holds its patch and logs."""
+def render_attempt(record: AttemptRecord, folder: Path, work: Iterable[str] = ()) -> str:
+    """The page of an attempt, its cause first.
+
+    Args:
+        record: The attempt.
+        folder: The folder with its patch and logs.
+        work: Lines about the agent's work.
+    """
     cause = find_cause(record, files_in(folder))
     sections = (
         _head(record),
         # The reason and its detail end one step before the cause, so the cause comes before them.
         cause_text(cause) if cause is not None else (),
+        work,
         _stages(record),
         *_agent_and_model(record),
         _steps(record),

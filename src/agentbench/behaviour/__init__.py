@@ -1,0 +1,1 @@
+"""What an agent did, as tags with evidence. Nothing here decides a verdict."""

@@ -1,0 +1,154 @@
+"""The story of an attempt in a few sentences, from its actions and tags."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from agentbench.audit.run_facts import RunFolder
+from agentbench.behaviour.commands import ActionKind
+from agentbench.behaviour.facts import BehaviourFacts, BehaviourReader
+from agentbench.behaviour.own_tests import OwnTests, own_tests
+from agentbench.behaviour.rules import behaviour_of
+from agentbench.behaviour.tags import AttemptBehaviour, Behaviour, Tag
+from agentbench.core.display_text import counted, list_with_more, printable
+from agentbench.scoring.evidence import AgentEnding, CaseOutcome
+from agentbench.tasks.mirror import Mirrors
+
+_MAX_FILES = 3
+_MAX_STEPS = 6
+_ENDINGS = {
+    AgentEnding.SUBMITTED: "ended by itself",
+    AgentEnding.STEP_LIMIT: "was ended by its limit of steps",
+    AgentEnding.COST_LIMIT: "was ended by its limit of money",
+    AgentEnding.TIME_LIMIT: "was ended by its time limit",
+    AgentEnding.LLM_ERROR: "ended because its model did not answer",
+    AgentEnding.TOOL_ERROR: "ended because its tools failed",
+    AgentEnding.CRASHED: "crashed",
+    AgentEnding.INTERRUPTED: "was interrupted",
+}
+
+
+def story_of(facts: BehaviourFacts, behaviour: AttemptBehaviour) -> Iterator[str]:
+    """The sentences, in the order of the agent's work."""
+    found = {each.tag: each for each in behaviour.found}
+    if facts.calls:
+        yield from _search(facts, found)
+        yield from _edits(facts, found)
+        yield from _tests(facts, found)
+        yield from _process(found)
+    elif facts.code:
+        files = [file.path for file in facts.code]
+        yield f"It changed {list_with_more(files, _MAX_FILES)}."
+    elif Tag.NO_CHANGE in found:
+        yield "It left no change."
+    if facts.ending is not None:
+        yield _end(facts)
+    yield from _outcome(facts, found)
+
+
+def work_of(run: RunFolder, cache_dir: Path) -> Iterator[str]:
+    """The story and the tags of a run's only attempt that was read, as lines of text."""
+    (record,) = run.latest
+    if record.agent_run is None:
+        return
+    facts = BehaviourReader(run, Mirrors(cache_dir / "mirrors")).read(record)
+    behaviour = behaviour_of(facts)
+    yield "what the agent did"
+    yield from (f"  {printable(sentence)}" for sentence in story_of(facts, behaviour))
+    if behaviour.found:
+        yield f"  behaviour: {', '.join(each.tag for each in behaviour.found)}"
+    for why in dict.fromkeys(behaviour.unknown.values()):
+        yield f"  not all can be known: {printable(why)}"
+
+
+def _search(facts: BehaviourFacts, found: dict[Tag, Behaviour]) -> Iterator[str]:
+    wanted = facts.reference.files if facts.reference is not None else ()
+    if Tag.NEVER_OPENED in found:
+        files = list_with_more(
+            [str(sign.file) for sign in found[Tag.NEVER_OPENED].signs], _MAX_FILES
+        )
+        yield f"It never opened {files}, which the reference solution changes."
+    for file in wanted[:_MAX_FILES]:
+        reading = next(
+            (a for a in facts.actions if a.kind is ActionKind.READ and a.names(file)), None
+        )
+        if reading is not None:
+            yield f"It opened {file}, which the reference solution changes, at step {reading.step}."
+
+
+def _edits(facts: BehaviourFacts, found: dict[Tag, Behaviour]) -> Iterator[str]:
+    for file in [file.path for file in facts.code][:_MAX_FILES]:
+        steps = [edit.step for edit in facts.code_edits if edit.names(file)]
+        if steps:
+            yield f"It edited {file} at {_steps(steps)}."
+        else:
+            yield f"It changed {file} by a command."
+    if Tag.NO_CHANGE in found:
+        yield "It left no change."
+    elif Tag.ONLY_TESTS_CHANGED in found:
+        yield "It changed tests, and no code."
+    elif Tag.WRONG_FILE in found and facts.reference is not None:
+        yield f"The reference solution changes {list_with_more(facts.reference.files, _MAX_FILES)}."
+    if Tag.UNDO_REDO in found:
+        steps = [sign.step for sign in found[Tag.UNDO_REDO].signs if sign.step is not None]
+        yield f"It made an edit, took it back and made it again, at {_steps(steps)}."
+
+
+def _tests(facts: BehaviourFacts, found: dict[Tag, Behaviour]) -> Iterator[str]:
+    runs = facts.test_actions
+    if not runs:
+        yield "It never ran tests."
+        return
+    last = runs[-1]
+    outcome = own_tests(last.call.answer)
+    ending = "has no result that can be read" if outcome is OwnTests.UNKNOWN else outcome.value
+    times = "once" if len(runs) == 1 else f"{len(runs)} times"
+    yield f"It ran tests {times}; the last run, at step {last.step}, {ending}."
+    if Tag.EDITED_AFTER_LAST_TEST in found:
+        steps = [sign.step for sign in found[Tag.EDITED_AFTER_LAST_TEST].signs if sign.step]
+        yield f"After that it edited code at {_steps(steps)}, and ran no test."
+
+
+def _process(found: dict[Tag, Behaviour]) -> Iterator[str]:
+    if loop := found.get(Tag.LOOP):
+        first, last = loop.signs[0], loop.signs[-1]
+        times = first.what.rpartition(", ")[2]
+        where = f"from step {first.step} to {last.step}"
+        yield f"It made one call {times} with the same answer, {where}."
+    if fought := found.get(Tag.FOUGHT_ENVIRONMENT):
+        yield f"{fought.signs[0].what[0].upper()}{fought.signs[0].what[1:]}."
+    if searched := found.get(Tag.SEARCHED_FOR_ANSWERS):
+        sign = searched.signs[0]
+        yield f"It {sign.what} at step {sign.step}."
+    if stuck := found.get(Tag.OUT_OF_BUDGET_STUCK):
+        yield f"It made no new edit and opened no new file after step {stuck.signs[0].step}."
+
+
+def _end(facts: BehaviourFacts) -> str:
+    assert facts.ending is not None
+    record = facts.record
+    spent = [f"{record.timing.agent_s:.0f} s"]
+    if facts.agent_steps:
+        spent.append(counted(len(facts.agent_steps), "model answer"))
+    if record.usage is not None and record.usage.cost_usd is not None:
+        spent.append(f"${record.usage.cost_usd:.2f}")
+    return f"It {_ENDINGS[facts.ending]} after {', '.join(spent)}."
+
+
+def _outcome(facts: BehaviourFacts, found: dict[Tag, Behaviour]) -> Iterator[str]:
+    tests = [test for test in facts.record.tests if test.listed == "fail_to_pass"]
+    passed = sum(test.final is CaseOutcome.PASSED for test in tests)
+    if tests and not facts.record.resolved:
+        many = "None" if not passed else f"{passed}"
+        yield f"{many} of {counted(len(tests), 'test')} to fix passed in the final test."
+    if broken := found.get(Tag.BROKE_OTHER_TESTS):
+        names = list_with_more([str(sign.test) for sign in broken.signs], _MAX_FILES)
+        yield f"Its change broke {names}."
+
+
+def _steps(steps: Sequence[int]) -> str:
+    numbers = [str(number) for number in dict.fromkeys(steps)]
+    if len(numbers) == 1:
+        return f"step {numbers[0]}"
+    if len(numbers) > _MAX_STEPS:
+        return f"{len(numbers)} steps from {numbers[0]} to {numbers[-1]}"
+    return f"steps {', '.join(numbers[:-1])} and {numbers[-1]}"

@@ -1,0 +1,60 @@
+"""What scripted agents did, as the commands tell it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import call
+from tests.e2e.bench import Bench
+from tests.e2e.scripted_attempts import SUBMIT, scripted_run
+from tests.fakes.scripted_model import Call
+
+LOOK = Call("run", {"command": "cat basket.py"})
+FIX = Call("edit", {"path": "basket.py", "old_text": "prices[1:]", "new_text": "prices"})
+BREAK = Call("run", {"command": "sed -i 's/min/max/' basket.py"})
+TEST = Call("run", {"command": "python -m pytest -q"})
+
+
+@pytest.fixture
+def broken(walled_bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run whose agent breaks what it had fixed."""
+    return scripted_run(walled_bench, [LOOK, FIX, TEST, BREAK, SUBMIT], tmp_path, monkeypatch)
+
+
+def test_show_tells_the_story_of_an_attempt(broken: Path) -> None:
+    shown = call("show", broken, "task").stdout
+    story = shown.partition("what the agent did\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.strip() for line in story] == [
+        "It opened basket.py, which the reference solution changes, at step 3.",
+        "It edited basket.py at steps 4 and 6.",
+        "It ran tests once; the last run, at step 5, passed.",
+        "After that it edited code at step 6, and ran no test.",
+        story[4].strip(),
+        "2 of 2 tests to fix passed in the final test.",
+        "Its change broke tests/test_basket.py::test_the_cheapest_is_found.",
+        "behaviour: broke-other-tests, right-place-wrong-change, edited-after-last-test, "
+        "own-test-missing",
+    ]
+    assert story[4].strip().startswith("It ended by itself after ")
+
+
+def test_tags_are_counted_and_compared(
+    broken: Path, walled_bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = scripted_run(walled_bench, [LOOK] * 4 + [SUBMIT], tmp_path, monkeypatch)
+    listed = call("behaviour", loop, "--tag", "loop").stdout
+    assert "step 3: the same call with the same answer, 4 times  (cat basket.py)" in listed
+    compared = json.loads(call("behaviour", broken, loop, "--json").stdout)
+    rows = {row["tag"]: (row["first"], row["second"]) for row in compared["differences"]}
+    assert rows["loop"] == (0, 1)
+    assert rows["broke-other-tests"] == (1, 0)
+    report = call("report", loop, "--behaviour").stdout
+    assert "never-ran-tests" in report
+
+
+def test_changed_task_leaves_out_what_needs_its_reference(broken: Path, tmp_path: Path) -> None:
+    (tmp_path / "task" / "instruction.md").write_text("Another bug.\n")
+    (attempt,) = json.loads(call("behaviour", broken, "--json").stdout)["runs"][0]["attempts"]
+    assert attempt["unknown"]["wrong-file"] == "the task has changed since"
+    assert "edited-after-last-test" in [each["tag"] for each in attempt["found"]]
