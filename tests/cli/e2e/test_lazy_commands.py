@@ -43,7 +43,8 @@ def belongs_to_a_group():
 def test_a_line_of_help_fits_its_line(name, cli):
     line = SHORT_HELP[name]
     assert len(line) <= _WIDTH
-    assert f"{name:<8}  {line}" in cli("--help").stdout
+    longest = max(map(len, SHORT_HELP))
+    assert f"{name:<{longest}}  {line}" in cli("--help").stdout
 
 
 def test_help_imports_no_command():
