@@ -156,7 +156,10 @@ RANDOM = (
     (r"(pipe|socket):\[\d+\]", "<stream>"),
     (r"/#\d+ \(deleted\)", "/<capture>"),
     (r"agentbench-(bubblewrap|process)-\w+", "<sandbox>"),
-    (r"(--args|--json-status-fd|--block-fd|--seccomp|--file|keeper\.py) \d+", r"\1 <descriptor>"),
+    (
+        r"(--args|--json-status-fd|--block-fd|--seccomp|--file|keeper\.py|subreaper\.py) \d+",
+        r"\1 <descriptor>",
+    ),
     (r"^\d{12,}$", "<address>"),
 )
 """What is random in every run, the final test's as well."""
