@@ -19,6 +19,8 @@ from agentbench.sandbox.interface import ImageId, ReadOnlyMount, Sandbox, Sandbo
 from agentbench.scoring.evidence import AgentEnding, CommandResult
 from agentbench.tasks.problem import Problem
 
+_MINUTES = 120  # seconds, from which on a time is given in minutes
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
@@ -29,6 +31,28 @@ class Budget:
     max_cost_usd: float
     clock: Callable[[], float] = time.monotonic
     started: float = field(default_factory=time.monotonic)
+
+    def variables(self) -> dict[str, str]:
+        """The limits as environment variables, for a program that plans its work.
+
+        Returns:
+            `AGENTBENCH_DEADLINE` in seconds since 1970, `AGENTBENCH_MAX_STEPS`, and
+            `AGENTBENCH_MAX_COST` in US dollars.
+        """
+        deadline = time.time() + self.remaining().total_seconds()
+        return {
+            "AGENTBENCH_DEADLINE": f"{deadline:.0f}",
+            "AGENTBENCH_MAX_STEPS": str(self.max_steps),
+            "AGENTBENCH_MAX_COST": f"{self.max_cost_usd:g}",
+        }
+
+    def as_text(self) -> str:
+        """The limits as a paragraph of an instruction."""
+        seconds = self.timeout.total_seconds()
+        minutes = f"{seconds / 60:.0f} minutes"
+        limits = f"{minutes if seconds >= _MINUTES else f'{seconds:.0f} seconds'}, "
+        limits += f"{self.max_steps} steps, and ${self.max_cost_usd:.2f} for calls of your model"
+        return f"You have {limits}. When a limit is reached, your work is judged as it is."
 
     def remaining(self) -> timedelta:
         """The remaining time, at least zero."""

@@ -82,6 +82,8 @@ class RunSettings(Schema):
     """The cost of model calls in US dollars at which the run stops."""
     max_failures: int | None = None
     """After this many failures, except infrastructure failures, no further attempt starts."""
+    tell_limits: bool = False
+    """Whether each instruction ends with the limits of time, steps and money."""
     allow_env: tuple[str, ...] = ()
     """Variables of this machine that tasks may read."""
     integrity_controls: ControlLevel | None = None

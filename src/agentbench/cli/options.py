@@ -223,6 +223,10 @@ Shuffle = Annotated[
     int | None,
     attempt_option("--shuffle", help="Shuffle the tasks with this seed."),
 ]
+TellLimits = Annotated[
+    bool,
+    attempt_option("--tell-limits", help="End each instruction with the limits of the agent."),
+]
 Retries = Annotated[
     int,
     attempt_option("--retries", help="Retries after infrastructure failures.", min=0),

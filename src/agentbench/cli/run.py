@@ -98,6 +98,7 @@ def run(
     executor: options.Executor = ExecutorName.LOCAL,
     sandbox: options.Sandbox = options.SandboxName.AUTO,
     shuffle: options.Shuffle = None,
+    tell_limits: options.TellLimits = False,
     retries: options.Retries = 2,
     max_outage: options.MaxOutage = None,
     attempt_timeout: options.AttemptTimeout = None,
@@ -137,7 +138,7 @@ def run(
         runtime=preparation.runtime,
         max_outage=max_outage, attempt_timeout=attempt_timeout,
         timeout_scale=preparation.timeout_scale, max_cost_usd=max_cost, max_failures=max_failures,
-        shuffle_seed=shuffle,
+        shuffle_seed=shuffle, tell_limits=tell_limits,
         integrity_controls=integrity_controls, allow_unsandboxed=allow_unsandboxed,
         cache_dir=cache_dir, say=say_nothing if quiet else say_line,
     )

@@ -64,6 +64,28 @@ def test_change_is_extracted(attempt_by, desk):
     assert not (desk.folder / "patch.raw.diff").exists()
 
 
+def test_agent_learns_its_limits(attempt_by, desk):
+    with attempt_by(doing("echo $AGENTBENCH_MAX_STEPS,$AGENTBENCH_MAX_COST > limits")) as context:
+        go(context, "agent_run")
+    assert "+50,2\n" in desk.read("patch.diff")
+
+
+@pytest.mark.parametrize("tell", [True, False])
+def test_instruction_ends_with_the_limits_if_the_task_says_so(attempt_by, tell):
+    instructions = []
+
+    def solve(given):
+        instructions.append(given.problem.instruction)
+        return DONE
+
+    with attempt_by(solve) as context:
+        limits = AgentLimits(tell_limits=tell)
+        problem = context.task.problem.replace(limits=limits)
+        context.task = context.task.replace(problem=problem)
+        go(context, "agent_run")
+    assert ("You have 30 minutes" in instructions[0]) is tell
+
+
 def test_protected_files_are_dropped(attempt_by, desk):
     script = "echo 'assert 0' > conftest.py; rm tests/test_basket.py; echo > pytest.ini"
     with attempt_by(doing(f"{FIX}; {script}; echo > tests/test_hidden.py")) as context:

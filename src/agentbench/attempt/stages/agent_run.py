@@ -227,7 +227,8 @@ def _solve(
     task, started = context.task, time.monotonic()
     budget = budget_of(context)
     user = task.environment.user
-    bounded = AgentSandbox(sandbox, budget, context.sink, task.environment.env, user)
+    env = {**budget.variables(), **task.environment.env}
+    bounded = AgentSandbox(sandbox, budget, context.sink, env, user)
     outcome = _solve_in_thread(context, inputs, bounded, budget, endpoint)
     memory, seconds = task.environment.memory_mib, time.monotonic() - started
     if isinstance(outcome, ExceptionFact):
@@ -257,10 +258,15 @@ def _solve_in_thread(
         redacted = inputs.redactor(endpoint).text(text)
         context.sink(stream, redacted.encode("utf-8", "replace"))
 
+    problem = context.task.problem
+    if problem.limits.tell_limits or context.settings.tell_limits:
+        instruction = f"{problem.instruction.rstrip()}\n\n{budget.as_text()}\n"
+        problem = problem.replace(instruction=instruction)
+
     def work() -> None:
         try:
             with printed_to(log_printed):
-                solved = inputs.agent.solve(context.task.problem, sandbox, budget, endpoint)
+                solved = inputs.agent.solve(problem, sandbox, budget, endpoint)
             outcome = agent_outcome.checked_outcome(solved)
             if outcome.detail:
                 detail = inputs.redactor(endpoint).text(outcome.detail)
