@@ -5,7 +5,8 @@ recall: what is not certain is no evidence. `tags.MEANINGS` defines each tag for
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise, takewhile
 from pathlib import PurePosixPath
@@ -273,10 +274,12 @@ def _loop(facts: BehaviourFacts) -> Signs:
         yield Sign(what="the last of them", step=calls[-1].step, command=_shortened(calls[-1]))
 
 
-def _longest_loop(calls: Iterable[Call], actions: Iterable[Action]) -> list[Call]:
+def _longest_loop(calls: Sequence[Call], actions: Iterable[Action]) -> list[Call]:
     """The equal calls between two new edits that occur most often, if they are a loop."""
     editing = {id(a.call) for a in actions if a.kind in {ActionKind.EDIT, ActionKind.REVERT}}
     known_edits: set[tuple[str, str]] = set()
+    # Answers may have megabytes, so only those of calls that recur often enough are compared.
+    often = {same for same, count in Counter(c.same for c in calls).items() if count >= _LOOP}
     since: dict[tuple[str, str, str], list[Call]] = {}
     longest: list[Call] = []
     for call in calls:
@@ -284,6 +287,8 @@ def _longest_loop(calls: Iterable[Call], actions: Iterable[Action]) -> list[Call
         if id(call) in editing and call.same not in known_edits:
             known_edits.add(call.same)
             since = {}
+        if call.same not in often:
+            continue
         equal = since.setdefault(call.same_with_answer, [])
         equal.append(call)
         longest = max(longest, equal, key=len)
