@@ -12,9 +12,10 @@ stage into its evidence; no exception of a stage leaves this page.
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import PurePosixPath
 from typing import TypeVar, cast
 
 from agentbench.agents.interface import Agent
@@ -28,6 +29,7 @@ from agentbench.attempt.context import (
 )
 from agentbench.attempt.deadline import AttemptDeadline
 from agentbench.attempt.expected_tests import expected_tests
+from agentbench.attempt.judge_timeline import judge_timeline
 from agentbench.attempt.logs import AttemptFiles, write_trajectory
 from agentbench.attempt.preparation import Preparation
 from agentbench.attempt.preparation_cache import (
@@ -46,6 +48,8 @@ from agentbench.attempt.stages.final_test import final_test
 from agentbench.attempt.stages.git_checkout import git_checkout
 from agentbench.attempt.stages.git_clone import git_clone
 from agentbench.attempt.stages.setup import setup
+from agentbench.attempt.timeline.recorder import TimelineRecorder
+from agentbench.core.files import FileContent
 from agentbench.errors import (
     AttemptTimeoutError,
     GitCloneError,
@@ -81,7 +85,11 @@ def run_attempt(
         if not isinstance(state, ShownBug):
             return attempt.record(agent, state)
         inputs = AgentInputs(
-            agent=agent, secrets=resources.secrets, gateway=resources.gateway, slot=slot
+            agent=agent,
+            secrets=resources.secrets,
+            gateway=resources.gateway,
+            slot=slot,
+            recorder=attempt.timeline_recorder(state.ready.prepared),
         )
         # Made here and not by a stage: a script may judge in the agent's own sandbox.
         # A sandbox that cannot be removed must not cost the record of what was judged in it.
@@ -97,7 +105,11 @@ def run_attempt(
             if work is None or work.sandbox is None:  # nothing in it is judged any more
                 resources.background.remove(agents_sandbox.pop_all().close)
             final = attempt.judged(state, work)
-        return attempt.record(agent, replace(state.outputs, agent_run=work, final_test=final))
+        record = attempt.record(agent, replace(state.outputs, agent_run=work, final_test=final))
+        # After the verdict, on which it has no influence.
+        if inputs.recorder is not None:
+            attempt.judge_timeline(state, inputs.recorder)
+        return record
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,6 +332,28 @@ class Attempt:
                 replace(state.ready, stage=stage, sink=sink), state.baseline, change, work
             ),
         )
+
+    def timeline_recorder(self, prepared: PreparedTask) -> TimelineRecorder | None:
+        """Notes the states of the agent's work, if the run or the task asks for it."""
+        settings, limits = self._resources.settings, self._task.problem.limits
+        is_judged_by_script = self._task.answer_key.verifier is not None
+        if is_judged_by_script or not (settings.timeline or limits.timeline):
+            return None
+
+        def base(path: PurePosixPath) -> FileContent | None:
+            content, entry = prepared.content(path), prepared.base.get(path)
+            if content is None or entry is None:
+                return None
+            return FileContent(content=content, executable=entry.executable)
+
+        return TimelineRecorder(self._slot.folder / "agent" / "timeline.zip", base)
+
+    def judge_timeline(self, state: ShownBug, recorder: TimelineRecorder) -> None:
+        """Judge the noted states, and store the timeline."""
+        with closing(recorder), self._deadline.paused():
+            most = self._resources.settings.timeline_judgements
+            timeline = judge_timeline(state.ready, state.baseline, self.results, recorder, most)
+        self.files.save("timeline.json", timeline.model_dump_json(indent=1).encode())
 
     def record(self, agent: Agent, outputs: AttemptOutputs) -> AttemptRecord:
         """The record of the attempt, with its verdict; also writes its trajectory.

@@ -82,6 +82,10 @@ class RunSettings(Schema):
     """The cost of model calls in US dollars at which the run stops."""
     max_failures: int | None = None
     """After this many failures, except infrastructure failures, no further attempt starts."""
+    timeline: bool = False
+    """Whether the states of each agent's work are noted, and judged afterwards."""
+    timeline_judgements: int = Field(default=12, ge=2)
+    """The most states of one attempt that are judged."""
     tell_limits: bool = False
     """Whether each instruction ends with the limits of time, steps and money."""
     allow_env: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from pydantic import ValidationError
 
 from agentbench.attempt.record import AttemptRecord
+from agentbench.attempt.timeline.document import Timeline
 from agentbench.audit.patch import FilePatch, parse_patch
 from agentbench.audit.run_facts import RunFolder, UnreadableRunFileError, read_attempt
 from agentbench.behaviour.actions import Action, Call, actions_of, calls_of
@@ -27,6 +28,7 @@ from agentbench.tasks.problem import AgentLimits
 
 _TRAJECTORY_FILE = "agent/trajectory.json"
 _TRAJECTORY_BYTES = 50 * 1024 * 1024
+_TIMELINE_FILE = "timeline.json"
 _LOG_FILE = "agent/llm.jsonl"
 _TIME = re.compile(rb'"time":"([^"]+)"')
 # In a line of the log, the answer is a text of JSON: its quotation marks have one backslash, and
@@ -56,6 +58,7 @@ class Need(StrEnum):
     PLACES = "places"
     TRAJECTORY = "trajectory"
     ANSWERS = "answers"
+    TIMELINE = "timeline"
 
 
 def is_test_file(path: str) -> bool:
@@ -103,6 +106,7 @@ class BehaviourFacts:
     trajectory: Trajectory | None = None
     cut_answers: frozenset[str] = frozenset()
     """The timestamps of the model's answers that ended at their limit of tokens."""
+    timeline: Timeline | None = None
     limits: AgentLimits | None = None
     """The agent's limits; None: the task is not at hand."""
     lacking: Mapping[Need, str] = field(default_factory=dict)
@@ -144,6 +148,14 @@ class BehaviourFacts:
             if action.kind is ActionKind.EDIT
             and (not action.paths or any(map(is_code, action.paths)))
         ]
+
+    def step_of_state(self, number: int) -> int | None:
+        """The step that made a noted state: the model's last one before it was noted."""
+        assert self.timeline is not None
+        at = self.timeline.noted[number].at
+        steps = (s for s in self.agent_steps if s.timestamp is not None)
+        earlier = [s.step_id for s in steps if datetime.fromisoformat(str(s.timestamp)) < at]
+        return earlier[-1] if earlier else None
 
     @property
     def test_actions(self) -> list[Action]:
@@ -189,6 +201,9 @@ class BehaviourReader:
         cut_answers = self._cut_answers(record)
         if cut_answers is None:
             lacking[Need.ANSWERS] = "there is no log of the model's answers"
+        timeline = self._timeline(record)
+        if timeline is None:
+            lacking[Need.TIMELINE] = "the run noted no timeline (--timeline)"
         reference = self._reference(record)
         if isinstance(reference, str):
             lacking[Need.REFERENCE] = lacking[Need.PLACES] = reference
@@ -202,6 +217,7 @@ class BehaviourReader:
             reference=None if isinstance(reference, str) else reference,
             trajectory=None if isinstance(trajectory, str) else trajectory,
             cut_answers=cut_answers or frozenset(),
+            timeline=timeline,
             limits=self._limits.get(record.task_digest),
             lacking=lacking,
         )
@@ -218,6 +234,13 @@ class BehaviourReader:
             return f"there is no trajectory: {_TRAJECTORY_FILE} {error}"
         except ValidationError:
             return f"{_TRAJECTORY_FILE} is not a trajectory"
+
+    def _timeline(self, record: AttemptRecord) -> Timeline | None:
+        try:
+            name = f"{self._run.attempt_folder_of(record)}/{_TIMELINE_FILE}"
+            return Timeline.model_validate_json(self._run.read(name))
+        except (UnreadableRunFileError, ValidationError):
+            return None
 
     def _cut_answers(self, record: AttemptRecord) -> frozenset[str] | None:
         """The times of cut answers; None if there is no log.

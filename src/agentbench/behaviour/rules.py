@@ -340,6 +340,22 @@ def _is_same_edit(later: Action, first: Action) -> bool:
     return later.paths == first.paths and _core(later.old, later.new) == _core(first.old, first.new)
 
 
+def _had_it_lost_it(facts: BehaviourFacts) -> Signs:
+    timeline = facts.timeline
+    assert timeline is not None, "the rule needs the timeline"
+    first, lost = timeline.first_solved, timeline.lost_again
+    if facts.record.resolved or first is None:
+        return
+    yield Sign(what="all tests that decide passed", step=facts.step_of_state(first))
+    if lost is not None and (judged := timeline.judged_at(lost)) is not None:
+        step = facts.step_of_state(lost)
+        for test in judged.broke:
+            yield Sign(what="failed again", step=step, test=test)
+        before = timeline.judged_at(lost - 1)
+        for test in sorted(set(before.passed if before else ()) - set(judged.passed)):
+            yield Sign(what="failed again", step=step, test=test)
+
+
 def _stopped_short(facts: BehaviourFacts) -> Signs:
     record, limits = facts.record, facts.limits
     stage = next((s for s in record.stages if s.evidence.agent is not None), None)
@@ -526,6 +542,7 @@ RULES: Mapping[Tag, Rule] = {
     Tag.OWN_TEST_MISSING: Rule(_own_test_missing, (Need.CHANGE,)),
     Tag.LOOP: Rule(_loop, (Need.TRAJECTORY,)),
     Tag.UNDO_REDO: Rule(_undo_redo, (Need.TRAJECTORY,)),
+    Tag.HAD_IT_LOST_IT: Rule(_had_it_lost_it, (Need.TIMELINE,)),
     Tag.STOPPED_SHORT: Rule(_stopped_short, (Need.TRAJECTORY,)),
     Tag.OUT_OF_BUDGET_PROGRESSING: Rule(_out_of_budget_progressing, (Need.TRAJECTORY,)),
     Tag.OUT_OF_BUDGET_STUCK: Rule(_out_of_budget_stuck, (Need.TRAJECTORY,)),

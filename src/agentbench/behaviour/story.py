@@ -40,6 +40,8 @@ def story_of(facts: BehaviourFacts, behaviour: AttemptBehaviour) -> Iterator[str
         yield f"It changed {list_with_more(files, _MAX_FILES)}."
     elif Tag.NO_CHANGE in found:
         yield "It left no change."
+    if facts.timeline is not None:
+        yield from _timeline(facts)
     if facts.ending is not None:
         yield _end(facts)
     yield from _outcome(facts, found)
@@ -121,6 +123,39 @@ def _process(found: dict[Tag, Behaviour]) -> Iterator[str]:
         yield f"It {sign.what} at step {sign.step}."
     if stuck := found.get(Tag.OUT_OF_BUDGET_STUCK):
         yield f"It made no new edit and opened no new file after step {stuck.signs[0].step}."
+
+
+def _timeline(facts: BehaviourFacts) -> Iterator[str]:
+    timeline = facts.timeline
+    assert timeline is not None
+    first, lost = timeline.first_solved, timeline.lost_again
+    if first is None:
+        best = max((len(each.passed) for each in timeline.judged), default=0)
+        yield f"None of its states passed all tests that decide; the best passed {best} to fix."
+        return
+    yield f"All tests that decide passed {_since(facts, first)}."
+    if lost is not None and (judged := timeline.judged_at(lost)) is not None:
+        before = timeline.judged_at(lost - 1)
+        failed = [*judged.broke, *sorted(set(before.passed if before else ()) - set(judged.passed))]
+        names = list_with_more(failed, _MAX_FILES)
+        yield f"They no longer did {_since(facts, lost)}, which broke {names}."
+    after = [s for s in facts.agent_steps if s.step_id > (facts.step_of_state(first) or 0)]
+    costs = [s.metrics.cost_usd for s in facts.agent_steps if s.metrics is not None]
+    if after and costs and None not in costs:
+        spent = sum(s.metrics.cost_usd or 0 for s in after if s.metrics is not None)
+        yield f"${spent:.2f} of ${sum(filter(None, costs)):.2f} were spent after that."
+    elif after:
+        yield f"{len(after)} of {counted(len(facts.agent_steps), 'model answer')} came after that."
+
+
+def _since(facts: BehaviourFacts, number: int) -> str:
+    assert facts.timeline is not None
+    step = facts.step_of_state(number)
+    if step is not None:
+        return f"after step {step}"
+    start = facts.timeline.noted[0].at
+    seconds = (facts.timeline.noted[number].at - start).total_seconds()
+    return f"after {seconds:.0f} s" if number else "from the start"
 
 
 def _end(facts: BehaviourFacts) -> str:

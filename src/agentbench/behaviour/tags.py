@@ -42,6 +42,7 @@ class Tag(StrEnum):
 
     LOOP = "loop"
     UNDO_REDO = "undo-redo"
+    HAD_IT_LOST_IT = "had-it-lost-it"
     STOPPED_SHORT = "stopped-short"
     OUT_OF_BUDGET_PROGRESSING = "out-of-budget-progressing"
     OUT_OF_BUDGET_STUCK = "out-of-budget-stuck"
@@ -151,6 +152,12 @@ MEANINGS: Mapping[Tag, TagMeaning] = {
         TagGroup.PROCESS,
         "The agent made an edit, took it back, and made it again.",
         "It may have compared the two on purpose.",
+    ),
+    Tag.HAD_IT_LOST_IT: TagMeaning(
+        TagGroup.PROCESS,
+        "The attempt failed, and an earlier state of the agent's work passed the tests that "
+        "decide. Only the timeline shows it.",
+        "The earlier state had no control runs, so that it may have been a cheat.",
     ),
     Tag.STOPPED_SHORT: TagMeaning(
         TagGroup.PROCESS,

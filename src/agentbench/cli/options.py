@@ -223,6 +223,20 @@ Shuffle = Annotated[
     int | None,
     attempt_option("--shuffle", help="Shuffle the tasks with this seed."),
 ]
+Timeline = Annotated[
+    bool,
+    attempt_option(
+        "--timeline",
+        help="Note the states of the agent's work, and judge them afterwards: when it solved the "
+        "task, and when it lost that again.",
+    ),
+]
+TimelineJudgements = Annotated[
+    int,
+    attempt_option(
+        "--timeline-judgements", help="With --timeline: the most states to judge.", min=2
+    ),
+]
 TellLimits = Annotated[
     bool,
     attempt_option("--tell-limits", help="End each instruction with the limits of the agent."),

@@ -99,6 +99,8 @@ def run(
     sandbox: options.Sandbox = options.SandboxName.AUTO,
     shuffle: options.Shuffle = None,
     tell_limits: options.TellLimits = False,
+    timeline: options.Timeline = False,
+    timeline_judgements: options.TimelineJudgements = 12,
     retries: options.Retries = 2,
     max_outage: options.MaxOutage = None,
     attempt_timeout: options.AttemptTimeout = None,
@@ -138,7 +140,8 @@ def run(
         runtime=preparation.runtime,
         max_outage=max_outage, attempt_timeout=attempt_timeout,
         timeout_scale=preparation.timeout_scale, max_cost_usd=max_cost, max_failures=max_failures,
-        shuffle_seed=shuffle, tell_limits=tell_limits,
+        shuffle_seed=shuffle, tell_limits=tell_limits, timeline=timeline,
+        timeline_judgements=timeline_judgements,
         integrity_controls=integrity_controls, allow_unsandboxed=allow_unsandboxed,
         cache_dir=cache_dir, say=say_nothing if quiet else say_line,
     )

@@ -7,6 +7,7 @@ each API format. Its token is valid nowhere else, and the real key is never in t
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
@@ -119,7 +120,12 @@ class ModelGateway(Protocol):
         """The API formats of its endpoints, the model's main one first."""
 
     def open_endpoint(
-        self, *, budget_usd: float, log: Path, lane: str = ""
+        self,
+        *,
+        budget_usd: float,
+        log: Path,
+        lane: str = "",
+        on_request: Callable[[datetime], None] | None = None,
     ) -> AbstractContextManager[ModelEndpoint]:
         """An endpoint for one attempt; its connections are cut at the end of the block.
 
@@ -127,4 +133,5 @@ class ModelGateway(Protocol):
             budget_usd: The cost limit of the attempt.
             log: The file for the exchanges, one JSON line each.
             lane: Names the attempt in a recording.
+            on_request: Called with the time of each request, in a thread, before it is forwarded.
         """

@@ -187,6 +187,10 @@ class FolderSandbox:
             raise RunCancelled
         return result
 
+    @property
+    def host_workspace(self) -> Path:
+        return self.folders.workspace
+
     def kill(self) -> None:
         self._killed.set()
         with self._idle:

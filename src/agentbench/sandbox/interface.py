@@ -352,6 +352,18 @@ class HasServices(Protocol):
 
 
 @runtime_checkable
+class HasHostWorkspace(Protocol):
+    """A sandbox whose workspace is a folder of this machine.
+
+    Its content is the agent's, so that it may hold links and devices.
+    """
+
+    @property
+    def host_workspace(self) -> Path | None:
+        """The folder; None: this one has none after all."""
+
+
+@runtime_checkable
 class LogsNetwork(Protocol):
     """A sandbox whose requests for hosts outside are logged."""
 

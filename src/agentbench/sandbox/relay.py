@@ -60,7 +60,7 @@ class Relay:
         except KeyError:  # its engine cannot mount our sockets
             self._socket = PurePosixPath(f"/tmp/{name}.sock")  # the tunnel listens there
             self._tunnel = Sidecar(
-                argv=_program_argv(sandbox.mounted(_TUNNEL_MOUNT), self._socket),
+                argv=python_program(sandbox.mounted(_TUNNEL_MOUNT), str(self._socket)),
                 attend=lambda stream: open_tunnel(stream, socket),
             )
 
@@ -83,7 +83,7 @@ class Relay:
         return Command(argv=self._argv("--detach"), timeout=timeout)
 
     def _argv(self, *words: str) -> tuple[str, ...]:
-        return (*_program_argv(self._program, self._socket), *words)
+        return (*python_program(self._program, str(self._socket)), *words)
 
 
 class LoopThread:
@@ -156,5 +156,6 @@ async def _tunnel(stream: socket.socket, path: Path) -> AsyncIterator[None]:
     await asyncio.wait([work])
 
 
-def _program_argv(path: PurePosixPath, socket: PurePosixPath) -> tuple[str, ...]:
-    return ("sh", "-c", _FIND_PYTHON, path.stem, str(path), str(socket))
+def python_program(path: PurePosixPath, *arguments: str) -> tuple[str, ...]:
+    """The command for a mounted program, with a Python that an agent cannot replace if possible."""
+    return ("sh", "-c", _FIND_PYTHON, path.stem, str(path), *arguments)

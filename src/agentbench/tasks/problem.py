@@ -22,6 +22,8 @@ class AgentLimits(Schema):
     timeout_s: Seconds = 1800.0
     max_steps: Annotated[int, Field(strict=True, gt=0, le=10**6)] = 50
     max_cost_usd: Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)] = 2.0
+    timeline: Annotated[bool, Field(strict=True)] = False
+    """Whether the states of the agent's work are noted, and judged afterwards."""
     tell_limits: Annotated[bool, Field(strict=True)] = False
     """Whether the instruction ends with these limits."""
     network: Network | None = None

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import PurePosixPath
 
 from agentbench.agents.interface import Budget
+from agentbench.attempt.timeline.recorder import TimelineRecorder
 from agentbench.errors import SandboxError
 from agentbench.sandbox.interface import Command, OutputSink, Sandbox, SnapshotId, Stream
 from agentbench.scoring.evidence import CommandResult
@@ -29,12 +30,15 @@ class AgentSandbox:
         sink: OutputSink,
         env: Mapping[str, str],
         user: UserName | None = None,
+        *,
+        recorder: TimelineRecorder | None = None,
     ) -> None:
         self._inner = inner
         self._budget = budget
         self._sink = sink
         self._env = env
         self._user = user
+        self._recorder = recorder
         self._is_killed = False
 
     @property
@@ -59,9 +63,12 @@ class AgentSandbox:
                 own_sink(stream, chunk)
 
         env = {**self._env, **command.env}
-        return self._inner.run(
-            replace(command, timeout=timeout, sink=sink, env=env, user=self._user)
-        )
+        command = replace(command, timeout=timeout, sink=sink, env=env, user=self._user)
+        if self._recorder is None:
+            return self._inner.run(command)
+        result = self._inner.run(self._recorder.beside(command, self._inner))
+        self._recorder.note()
+        return result
 
     def kill(self) -> None:
         self._is_killed = True

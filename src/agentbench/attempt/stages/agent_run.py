@@ -37,6 +37,7 @@ from agentbench.attempt.sandboxes import (
 )
 from agentbench.attempt.settings import stage_timeout
 from agentbench.attempt.steps import StepWalk
+from agentbench.attempt.timeline.recorder import TimelineRecorder, recording, timeline_mount
 from agentbench.core.display_text import Redactor
 from agentbench.errors import RunCancelled
 from agentbench.integrity.protection import JudgedChange
@@ -59,6 +60,7 @@ class AgentInputs:
     secrets: frozenset[str] = frozenset()  # of this machine; removed from logs
     slot: AttemptSlot
     gateway: ModelGateway | None = None  # None: the run has no model
+    recorder: TimelineRecorder | None = None  # None: no timeline is asked for
 
     def redactor(self, endpoint: ModelEndpoint | None) -> Redactor:
         """Removes the secrets and the attempt's token from texts."""
@@ -80,7 +82,10 @@ def agent_run(context: PreparedContext, inputs: AgentInputs, opened: ExitStack) 
     try:
         context.hidden_tests.check()
         with _endpoint(context, inputs) as endpoint, ExitStack() as watched:
-            sandbox = opened.enter_context(_agent_sandbox(context, inputs.agent, endpoint))
+            sandbox = opened.enter_context(_agent_sandbox(context, inputs, endpoint))
+            if inputs.recorder is not None:
+                has_model = endpoint is not None
+                watched.enter_context(recording(inputs.recorder, sandbox, has_model=has_model))
             failures = watched.enter_context(watched_services(context, sandbox))
             await_health(context, sandbox)
             if context.task.steps:
@@ -89,7 +94,7 @@ def agent_run(context: PreparedContext, inputs: AgentInputs, opened: ExitStack) 
                 with agent_network(context, sandbox):
                     solved = _solve(context, inputs, sandbox, endpoint)
                 work.evidence, work.outcome = solved.evidence, solved.outcome
-                extract_work(context, sandbox, work)
+                extract_work(context, sandbox, work, inputs.recorder)
         findings = (*work.findings, *agent_outcome.suspicious_findings(context, work.change))
     except (Exception, RunCancelled) as error:
         part = AgentRunOutput(
@@ -128,6 +133,7 @@ def _endpoint(context: PreparedContext, inputs: AgentInputs) -> Iterator[ModelEn
         budget_usd=context.task.problem.limits.max_cost_usd,
         log=slot.folder / EXCHANGE_LOG,
         lane=f"{context.task.id}/{slot.attempt}",
+        on_request=inputs.recorder.note if inputs.recorder is not None else None,
     ) as endpoint:
         if slot.status is not None:
             slot.status.traffic = endpoint.traffic
@@ -146,7 +152,12 @@ class AgentWork:
     steps: tuple[StepEvidence, ...] = ()
 
 
-def extract_work(context: PreparedContext, sandbox: Sandbox, work: AgentWork) -> None:
+def extract_work(
+    context: PreparedContext,
+    sandbox: Sandbox,
+    work: AgentWork,
+    recorder: TimelineRecorder | None = None,
+) -> None:
     """End the agent's processes, and add its change and its artifacts to its work.
 
     Raises:
@@ -155,6 +166,8 @@ def extract_work(context: PreparedContext, sandbox: Sandbox, work: AgentWork) ->
     with agent_outcome.blamed_on_agent(context):
         collect_artifacts(context, sandbox)
     extracted = agent_outcome.extract_change(context, sandbox)
+    if recorder is not None:
+        recorder.note_last(extracted.files)
     work.artifacts = read_artifacts(context, sandbox)
     work.change = agent_outcome.judged_change(context, extracted)
     work.findings = extracted.findings
@@ -189,9 +202,11 @@ def _work_in_steps(
 
 
 def _agent_sandbox(
-    context: PreparedContext, agent: Agent, endpoint: ModelEndpoint | None
+    context: PreparedContext, inputs: AgentInputs, endpoint: ModelEndpoint | None
 ) -> AbstractContextManager[Sandbox]:
-    mounts = list(context.runner.mounts())
+    agent, mounts = inputs.agent, list(context.runner.mounts())
+    if inputs.recorder is not None:
+        mounts.append(timeline_mount())
     if endpoint is not None:
         from agentbench.models.gateway.relay import endpoint_mounts
 
@@ -228,7 +243,7 @@ def _solve(
     budget = budget_of(context)
     user = task.environment.user
     env = {**budget.variables(), **task.environment.env}
-    bounded = AgentSandbox(sandbox, budget, context.sink, env, user)
+    bounded = AgentSandbox(sandbox, budget, context.sink, env, user, recorder=inputs.recorder)
     outcome = _solve_in_thread(context, inputs, bounded, budget, endpoint)
     memory, seconds = task.environment.memory_mib, time.monotonic() - started
     if isinstance(outcome, ExceptionFact):

@@ -4,6 +4,7 @@ Providers can run tools themselves, have models that search, and fetch images an
 addresses. Only tools that a client runs itself are allowed; other and unknown kinds are refused.
 """
 
+import asyncio
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -217,6 +218,7 @@ class EndpointApplication:
     lane: str
     by: ForwardingContext
     finished: Callable[[ModelExchange], object]  # is called with every finished exchange
+    on_request: Callable[[datetime], None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         client = ClientRequest(scope, receive, send)
@@ -301,6 +303,8 @@ class EndpointApplication:
             self.by.ledger.add_finding("gateway-other-model", Severity.WARNING, model_name, what)
         if not exchange.route.counts_only:
             self.by.ledger.count_request()
+            if self.on_request is not None:
+                await asyncio.to_thread(self.on_request, exchange.time)
         call = ProviderRequest(
             route=exchange.route,
             model=exchange.model,

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
+from datetime import datetime
 from itertools import count
 from pathlib import Path
 from socket import socket
@@ -92,7 +93,12 @@ class Gateway:
 
     @contextmanager
     def open_endpoint(
-        self, *, budget_usd: float, log: Path, lane: str = ""
+        self,
+        *,
+        budget_usd: float,
+        log: Path,
+        lane: str = "",
+        on_request: Callable[[datetime], None] | None = None,
     ) -> Iterator[ModelEndpoint]:
         """An endpoint for one attempt, on a unix socket; its connections are cut at the end.
 
@@ -100,6 +106,7 @@ class Gateway:
             budget_usd: The cost limit of the attempt.
             log: The file for the exchanges, one JSON line each.
             lane: Names the attempt in a recording.
+            on_request: Called with the time of each request, in a thread, before it is forwarded.
         """
         folder = self._folder / str(next(self._numbers))
         folder.mkdir()
@@ -107,7 +114,12 @@ class Gateway:
         path = folder / _SOCKET
         try:
             with self.open_endpoint_on(
-                unix_listener(path), budget_usd=budget_usd, log=log, lane=lane, path=path
+                unix_listener(path),
+                budget_usd=budget_usd,
+                log=log,
+                lane=lane,
+                path=path,
+                on_request=on_request,
             ) as endpoint_on:
                 yield endpoint_on
         finally:
@@ -115,7 +127,14 @@ class Gateway:
 
     @contextmanager
     def open_endpoint_on(
-        self, listener: socket, *, budget_usd: float, log: Path | None, lane: str, path: Path
+        self,
+        listener: socket,
+        *,
+        budget_usd: float,
+        log: Path | None,
+        lane: str,
+        path: Path,
+        on_request: Callable[[datetime], None] | None = None,
     ) -> Iterator[ModelEndpoint]:
         """An endpoint on a bound socket."""
         ledger = Ledger(
@@ -143,6 +162,7 @@ class Gateway:
                 lane=lane,
                 by=by,
                 finished=finished,
+                on_request=on_request,
             )
             with self._loop.holding(serve_on(listener, application)):
                 yield endpoint

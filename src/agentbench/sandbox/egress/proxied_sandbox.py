@@ -22,6 +22,7 @@ from agentbench.sandbox.egress.proxy import EgressProxy
 from agentbench.sandbox.host_environment import ca_bundle, ca_variables, forwarded_settings
 from agentbench.sandbox.interface import (
     Command,
+    HasHostWorkspace,
     HasServices,
     LastingSandbox,
     OpenSandbox,
@@ -109,6 +110,10 @@ class ProxiedSandbox:
         else:
             relayed = self._relay.around(relayed, _PLACEHOLDER)
         return self._inner.run(relayed).replace(argv=command.argv)
+
+    @property
+    def host_workspace(self) -> Path | None:
+        return self._inner.host_workspace if isinstance(self._inner, HasHostWorkspace) else None
 
     def kill(self) -> None:
         self._inner.kill()

@@ -1,0 +1,123 @@
+"""Judges the noted states of an attempt like a final test, first and last first, then by halves."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from agentbench.attempt.agent_work.agent_outcome import judged_change
+from agentbench.attempt.context import PreparedContext
+from agentbench.attempt.expected_tests import expected_tests
+from agentbench.attempt.judged_tests import JudgedRuns, judged_evidence
+from agentbench.attempt.timeline.document import JudgedState, Timeline
+from agentbench.attempt.timeline.recorder import TimelineRecorder
+from agentbench.errors import AgentbenchError
+from agentbench.integrity.extraction import WorkspaceChange
+from agentbench.scoring.evidence import FAILING_OUTCOMES, CaseOutcome, Evidence, StageResult
+from agentbench.scoring.verdict import judge
+from agentbench.taxonomy import StageName
+
+_MAX_BROKEN = 50  # tests of one state
+
+
+def judge_states(
+    states: Sequence[str], judge_one: Callable[[str], JudgedState], most: int
+) -> list[JudgedState]:
+    """Judge states until each change of their outcome is placed, or as many as allowed.
+
+    Args:
+        states: The states in order; equal ones may occur again.
+        judge_one: Judges a state.
+        most: The most states to judge.
+
+    Returns:
+        The judged states, each once, in order.
+    """
+    judged: dict[str, JudgedState] = {}
+    for state in (states[0], states[-1]) if states else ():
+        if state not in judged:
+            judged[state] = judge_one(state)
+    while len(judged) < most:
+        known = [number for number, state in enumerate(states) if state in judged]
+        gaps = [(one, other) for one, other in pairwise(known) if other - one > 1]
+        # First where the outcome changes; then the largest gap, where work may have been broken
+        # and mended again.
+        changing = [gap for gap in gaps if _differ(*(judged[states[number]] for number in gap))]
+        if not gaps:
+            break
+        first, last = max(changing or gaps, key=lambda gap: gap[1] - gap[0])
+        middle = states[(first + last) // 2]
+        judged[middle] = judge_one(middle)
+    return [judged[state] for state in dict.fromkeys(states) if state in judged]
+
+
+def _differ(one: JudgedState, other: JudgedState) -> bool:
+    return one.outcome != other.outcome
+
+
+def judge_timeline(
+    context: PreparedContext,
+    baseline: Evidence,
+    earlier: Sequence[StageResult],
+    recorder: TimelineRecorder,
+    most: int,
+) -> Timeline:
+    """The timeline of an attempt whose agent has ended.
+
+    Args:
+        context: The inputs of the final test.
+        baseline: The evidence of the baseline run.
+        earlier: The results of the stages before the final test.
+        recorder: Has the noted states.
+        most: The most states to judge.
+    """
+    quiet = replace(
+        context,
+        sink=lambda _stream, _chunk: None,
+        save=lambda _name, _content: None,
+        stage=StageName.FINAL_TEST,
+    )
+
+    def judge_one(state: str) -> JudgedState:
+        try:
+            change = judged_change(quiet, WorkspaceChange(files=recorder.files_of(state)))
+            runs = JudgedRuns(context=quiet, baseline=baseline, change=change)
+            run = runs.final(quiet.judging_lock())
+            evidence = judged_evidence(quiet, run.tests)
+        except AgentbenchError as error:
+            return JudgedState(state=state, resolved=False, fault=str(error))
+        return _judged(state, quiet, earlier, evidence)
+
+    states = [each.state for each in recorder.noted]
+    judged = judge_states(states, judge_one, most)
+    return Timeline(noted=tuple(recorder.noted), judged=tuple(judged), notes=tuple(recorder.notes))
+
+
+def _judged(
+    state: str, context: PreparedContext, earlier: Sequence[StageResult], evidence: Evidence
+) -> JudgedState:
+    last = earlier[-1]
+    final = StageResult(
+        stage=StageName.FINAL_TEST,
+        evidence=evidence,
+        started_at=last.started_at,
+        duration=last.duration,
+    )
+    # How the agent ended is no fact about a state.
+    stages = [each for each in earlier if each.stage is not StageName.AGENT_RUN]
+    verdict = judge(expected_tests(context.task), [*stages, final])
+    return JudgedState(
+        state=state,
+        resolved=verdict.resolved,
+        passed=tuple(
+            test.node_id
+            for test in verdict.tests
+            if test.listed == "fail_to_pass" and test.final is CaseOutcome.PASSED
+        ),
+        broke=tuple(
+            test.node_id
+            for test in verdict.tests
+            if test.listed != "fail_to_pass"
+            and test.baseline is CaseOutcome.PASSED
+            and (test.final is None or test.final in FAILING_OUTCOMES)
+        )[:_MAX_BROKEN],
+    )

@@ -1,0 +1,278 @@
+"""Notes the states of an agent's workspace while it works: only what changed, each state once.
+
+A state is noted whenever the agent waits: at each request to its model, between two commands of an
+agent in Python, and for other agents in pauses of their work. What an agent leaves there is
+untrusted, and can at most spoil its own timeline.
+"""
+
+import base64
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import chain, repeat
+from pathlib import Path, PurePosixPath
+from socket import socket
+from threading import Event, Lock, Thread
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+from agentbench.attempt.timeline.document import NotedState
+from agentbench.core.display_text import printable
+from agentbench.core.files import FileContent
+from agentbench.sandbox.interface import Command, HasHostWorkspace, ReadOnlyMount, Sandbox, Sidecar
+from agentbench.sandbox.mounted import changes
+from agentbench.sandbox.relay import python_program
+
+_MOUNT = "agentbench-changes.py"
+_PROGRAM = Path(changes.__file__)
+_MAX_CHANGED = 1_000  # files of a state
+_MAX_NOTED = 400  # then every second one goes, so that the rest stays evenly spread
+_MAX_STORED = 64 << 20  # bytes of all different contents
+_MAX_ANSWER = 2 * changes.MAX_BYTES  # bytes of JSON
+_ANSWERS_WITHIN = 10.0  # seconds; a scan of 50,000 files on a busy machine takes two
+_PAUSE = 1.0  # seconds between two looks at the work of an agent without a model
+_SHARE = 50  # a look takes at most 1/50 of the time, however large the workspace is
+
+Look = Callable[[], dict[str, Any]]
+_StoredFiles = dict[PurePosixPath, tuple[str, bool] | None]  # digest and mode; None: removed
+StateFiles = dict[PurePosixPath, FileContent | None]
+
+
+class TimelineRecorder:
+    """The noted states of one attempt; thread-safe, and no failure of it reaches the agent."""
+
+    def __init__(self, archive: Path, base: Callable[[PurePosixPath], FileContent | None]) -> None:
+        """A recorder that has noted nothing.
+
+        Args:
+            archive: A new file for the contents.
+            base: A file as it is before the agent's work; None: there is none.
+        """
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        self._archive = ZipFile(archive, "w", ZIP_DEFLATED)
+        self._lock = Lock()
+        self._base = base
+        self._look: Look | None = None
+        self._unseen_since: datetime | None = None
+        self._files: _StoredFiles = {}
+        self._states: dict[str, _StoredFiles] = {}
+        self._marks: dict[str, list[int]] = {}  # of all files, for the next program that looks
+        self._stored_bytes = 0
+        self._stored: set[str] = set()
+        self._count = 0
+        self._stride = 1  # of the counted states that stay
+        self._has_extra = False  # whether the last one stays only until the next one
+        self.noted: list[NotedState] = []
+        self.notes: dict[str, None] = {}  # in order, each once
+
+    def note(self, at: datetime | None = None, *, is_waiting: bool = True) -> None:
+        """Note the state of now, unless it is that of the last time.
+
+        Args:
+            at: The time to note; None: now.
+            is_waiting: Whether the agent waits. If it may be in the middle of its work, the state
+                counts once nothing has changed since the last call.
+        """
+        with self._lock, suppress(OSError, ValueError, KeyError, TypeError):
+            at = self._unseen_since or at or datetime.now(UTC)
+            if self._look is None:
+                # Between two commands in a container nothing can look; the next look shows what
+                # the workspace was like since then.
+                self._unseen_since = at
+                return
+            has_changed = self._add_files(self._look())
+            if is_waiting or not has_changed:
+                self._note_state(at)
+                self._unseen_since = None
+
+    def note_last(self, files: StateFiles) -> None:
+        """Note the state that the harness extracted after the agent's end."""
+        with self._lock:
+            self._files = {}
+            for path, file in files.items():
+                if changes.SKIPPED.isdisjoint(path.parts):
+                    self._set(path, file)
+            self._note_state(self._unseen_since or datetime.now(UTC))
+
+    @contextmanager
+    def looking(self, look: Look) -> Iterator[None]:
+        """Use this way of looking during the block, and note the state at its start."""
+        with self._lock:
+            self._look = look
+        self.note()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._look = None
+
+    def known_marks(self) -> bytes:
+        """What a program in the sandbox has to know to go on, as a line of JSON."""
+        with self._lock:
+            return json.dumps(self._marks or None).encode() + b"\n"
+
+    def beside(self, command: Command, sandbox: Sandbox) -> Command:
+        """The command with a program that looks, where the workspace is not on this machine."""
+        if _host_workspace(sandbox) is not None:
+            return command
+        sidecar = timeline_sidecar(self, sandbox)
+        return replace(command, sidecars=(*command.sidecars, sidecar))
+
+    def files_of(self, state: str) -> StateFiles:
+        """The changed files of a state that was noted."""
+        files: StateFiles = {}
+        for path, stored in self._states[state].items():
+            if stored is None:
+                files[path] = None
+            else:
+                digest, executable = stored
+                content = self._archive.read(digest)
+                files[path] = FileContent(content=content, executable=executable)
+        return files
+
+    def close(self) -> None:
+        self._archive.close()
+
+    def _add_files(self, looked: dict[str, Any]) -> bool:
+        """Add the changes of a look; returns whether there are any."""
+        for path in looked["removed"]:
+            self._marks.pop(path, None)
+        self._marks.update(looked["marks"])
+        if looked["truncated"]:
+            self.notes["the workspace has more files than are looked at"] = None
+        for path, (encoded, executable) in looked["files"].items():
+            if encoded is None:
+                name = printable(path)
+                self.notes[f"{name} is too large or cannot be read; its changes are missing"] = None
+            else:
+                content = base64.b64decode(encoded)
+                file = FileContent(content=content, executable=bool(executable))
+                self._set(_safe(path), file)
+        for path in looked["removed"]:
+            self._set(_safe(path), None)
+        return bool(looked["files"] or looked["removed"])
+
+    def _set(self, path: PurePosixPath, file: FileContent | None) -> None:
+        """Set a file of the state; None: it was removed. What is as at the start is no change."""
+        if file == self._base(path):
+            self._files.pop(path, None)
+        else:
+            stored = None if file is None else (self._digest_of(file.content), file.executable)
+            self._files[path] = stored
+
+    def _digest_of(self, content: bytes) -> str:
+        """The digest of a content, which is stored if it is new."""
+        digest = hashlib.sha256(content).hexdigest()
+        if digest not in self._stored and self._stored_bytes <= _MAX_STORED:
+            self._archive.writestr(digest, content)
+            self._stored.add(digest)
+            self._stored_bytes += len(content)
+        return digest
+
+    def _note_state(self, at: datetime) -> None:
+        if len(self._files) > _MAX_CHANGED or self._stored_bytes > _MAX_STORED:
+            self.notes["later states are missing, since they have too many files or bytes"] = None
+            return
+        written = json.dumps([(str(path), file) for path, file in sorted(self._files.items())])
+        state = hashlib.sha256(written.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+        if self.noted and self.noted[-1].state == state:
+            return
+        if self._has_extra:
+            self.noted.pop()
+        self._has_extra = self._count % self._stride != 0
+        self._count += 1
+        self.noted.append(NotedState(at=at, state=state))
+        self._states[state] = dict(self._files)
+        if len(self.noted) >= _MAX_NOTED:
+            self.noted, self._stride = self.noted[::2], 2 * self._stride
+            self._has_extra = False
+            self.notes["there were many states, so that some between them are missing"] = None
+
+
+def _safe(path: object) -> PurePosixPath:
+    """The path of an untrusted look.
+
+    Raises:
+        ValueError: it leads out of the workspace.
+    """
+    if not isinstance(path, str) or not path or path[0] == "/" or ".." in path.split("/"):
+        raise ValueError(path)
+    return PurePosixPath(path)
+
+
+def timeline_mount() -> ReadOnlyMount:
+    """The mount of the program that looks from inside of a container."""
+    return ReadOnlyMount(name=_MOUNT, source=_PROGRAM)
+
+
+@contextmanager
+def recording(recorder: TimelineRecorder, sandbox: Sandbox, *, has_model: bool) -> Iterator[None]:
+    """Note the states of a sandbox's workspace while the block runs."""
+    with ExitStack() as stack:
+        if (folder := _host_workspace(sandbox)) is not None:
+            stack.enter_context(recorder.looking(changes.Changes(str(folder)).look))
+        if not has_model:
+            stack.enter_context(noting_pauses(recorder))
+        yield
+
+
+def _host_workspace(sandbox: Sandbox) -> Path | None:
+    return sandbox.host_workspace if isinstance(sandbox, HasHostWorkspace) else None
+
+
+def timeline_sidecar(recorder: TimelineRecorder, sandbox: Sandbox) -> Sidecar:
+    """A program beside a command of the agent that looks at the workspace from inside."""
+
+    @contextmanager
+    def attend(stream: socket) -> Iterator[None]:
+        stream.settimeout(_ANSWERS_WITHIN)
+        lines = chain([recorder.known_marks()], repeat(b"\n"))
+        with recorder.looking(lambda: _asked(stream, next(lines))):
+            yield
+
+    argv = python_program(sandbox.mounted(_MOUNT), str(sandbox.workspace))
+    return Sidecar(argv=argv, attend=attend)
+
+
+def _asked(stream: socket, line: bytes) -> dict[str, Any]:
+    stream.sendall(line)
+    size = int.from_bytes(_received(stream, 8), "big")
+    if size > _MAX_ANSWER:
+        raise ValueError("too long")
+    looked = json.loads(_received(stream, size))
+    return {name: looked[name] for name in ("files", "removed", "marks", "truncated")}
+
+
+def _received(stream: socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        chunk = stream.recv(min(1 << 16, size - len(data)))
+        if not chunk:
+            raise OSError("the program in the sandbox has ended")
+        data += chunk
+    return data
+
+
+@contextmanager
+def noting_pauses(recorder: TimelineRecorder) -> Iterator[None]:
+    """Note the states of an agent whose requests nobody sees, while the block runs."""
+    ended = Event()
+
+    def watch() -> None:
+        wait = _PAUSE
+        while not ended.wait(wait):
+            started = time.monotonic()
+            recorder.note(is_waiting=False)
+            wait = max(_PAUSE, _SHARE * (time.monotonic() - started))
+
+    thread = Thread(target=watch, name="agentbench-timeline", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

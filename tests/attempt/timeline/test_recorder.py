@@ -1,0 +1,189 @@
+"""States are noted once, within limits, whatever a workspace answers."""
+
+import base64
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from agentbench.attempt.timeline import recorder as recorder_module
+from agentbench.attempt.timeline.recorder import TimelineRecorder, timeline_sidecar
+from agentbench.core.files import FileContent
+from agentbench.sandbox.mounted import changes
+from agentbench.sandbox.mounted.changes import Changes
+
+BASE = FileContent(content=b"1", executable=False)
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    (folder / "a.py").write_text("1")
+    return folder
+
+
+@pytest.fixture
+def recorder(tmp_path: Path) -> Iterator[TimelineRecorder]:
+    made = TimelineRecorder(
+        tmp_path / "agent" / "timeline.zip",
+        lambda path: BASE if path == PurePosixPath("a.py") else None,
+    )
+    yield made
+    made.close()
+
+
+def looked(files: dict[str, bytes | None], **more: Any) -> dict[str, Any]:
+    encoded = {
+        path: [None if content is None else base64.b64encode(content).decode(), False]
+        for path, content in files.items()
+    }
+    return {"files": encoded, "removed": [], "marks": {}, "truncated": False, **more}
+
+
+def states(recorder: TimelineRecorder) -> list[dict[str, str | None]]:
+    return [
+        {
+            str(path): None if file is None else file.content.decode()
+            for path, file in recorder.files_of(each.state).items()
+        }
+        for each in recorder.noted
+    ]
+
+
+def test_states_are_noted_in_order_and_equal_ones_have_one_name(
+    recorder: TimelineRecorder, workspace: Path
+) -> None:
+    file = workspace / "a.py"
+    with recorder.looking(Changes(str(workspace)).look):
+        for text in ("2", "2", "1", "2"):
+            file.write_text(text)
+            recorder.note()
+        file.unlink()
+        recorder.note()
+    assert states(recorder) == [{}, {"a.py": "2"}, {}, {"a.py": "2"}, {"a.py": None}]
+    names = [each.state for each in recorder.noted]
+    assert (names[0], names[1]) == (names[2], names[3])
+
+
+def test_state_in_the_middle_of_work_waits_for_a_pause(
+    recorder: TimelineRecorder, workspace: Path
+) -> None:
+    with recorder.looking(Changes(str(workspace)).look):
+        (workspace / "b.py").write_text("half")
+        recorder.note(is_waiting=False)
+        (workspace / "b.py").write_text("whole")
+        recorder.note(is_waiting=False)
+        recorder.note(is_waiting=False)
+    assert states(recorder) == [{}, {"b.py": "whole"}]
+
+
+def test_state_that_nobody_could_look_at_has_the_time_when_it_began(
+    recorder: TimelineRecorder, workspace: Path
+) -> None:
+    watched = Changes(str(workspace))
+    with recorder.looking(watched.look):
+        pass
+    (workspace / "a.py").write_text("2")
+    at = datetime(2026, 11, 29, tzinfo=UTC)
+    recorder.note(at)
+    recorder.note()
+    with recorder.looking(watched.look):
+        pass
+    assert [each.at for each in recorder.noted][1:] == [at]
+
+
+def test_last_state_is_the_extracted_one(recorder: TimelineRecorder) -> None:
+    content = FileContent(content=b"2", executable=False)
+    caches = {PurePosixPath("__pycache__/a.pyc"): content}
+    recorder.note_last({PurePosixPath("a.py"): content, **caches})
+    recorder.note_last({PurePosixPath("a.py"): BASE})
+    assert states(recorder) == [{"a.py": "2"}, {}]
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", ""])
+def test_path_out_of_the_workspace_is_no_state(recorder: TimelineRecorder, path: str) -> None:
+    with recorder.looking(lambda: looked({path: b"x"})):
+        recorder.note()
+    assert recorder.noted == []
+
+
+@pytest.mark.parametrize(
+    "answer", [{}, {"files": 1}, looked({}, marks=None), looked({"a": b""}, removed=[1])]
+)
+def test_malformed_answer_is_no_state_and_no_error(
+    recorder: TimelineRecorder, answer: dict[str, Any]
+) -> None:
+    with recorder.looking(lambda: answer):
+        recorder.note()
+    assert recorder.noted == []
+
+
+def test_flood_of_files_and_bytes_is_announced(
+    recorder: TimelineRecorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "_MAX_CHANGED", 3)
+    flood = iter([looked({}), looked({str(n): b"x" for n in range(4)})])
+    with recorder.looking(lambda: next(flood)):
+        recorder.note()
+    assert states(recorder) == [{}]
+    assert list(recorder.notes) == [
+        "later states are missing, since they have too many files or bytes"
+    ]
+
+
+def test_many_states_are_thinned_out_evenly(
+    recorder: TimelineRecorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "_MAX_NOTED", 8)
+    numbers = iter(range(1000))
+    with recorder.looking(lambda: looked({"b.py": str(next(numbers)).encode()})):
+        for _ in range(60):
+            recorder.note()
+    found = [int(str(state["b.py"])) for state in states(recorder)]
+    assert len(found) < 8
+    assert (found[0], found[-1]) == (0, 60)
+    gaps = {after - before for before, after in pairwise(found[:-1])}
+    assert len(gaps) == 1
+    assert any("many states" in note for note in recorder.notes)
+
+
+def test_large_file_is_named_and_the_rest_is_noted(recorder: TimelineRecorder) -> None:
+    with recorder.looking(lambda: looked({"big": None, "b.py": b"2"})):
+        pass
+    assert states(recorder) == [{"b.py": "2"}]
+    assert list(recorder.notes) == ["big is too large or cannot be read; its changes are missing"]
+
+
+@contextmanager
+def program_beside(recorder: TimelineRecorder, workspace: Path) -> Iterator[None]:
+    """The program of a container as a process here, on a socket."""
+    ours, theirs = socket.socketpair()
+    sandbox: Any = SimpleNamespace(
+        mounted=lambda _name: PurePosixPath(changes.__file__), workspace=workspace
+    )
+    sidecar = timeline_sidecar(recorder, sandbox)
+    argv = [sys.executable, *sidecar.argv[4:]]
+    with ours, theirs, subprocess.Popen(argv, stdin=theirs, stdout=theirs) as program:
+        with sidecar.attend(ours):
+            yield
+        program.kill()
+
+
+def test_program_of_a_later_command_goes_on_where_the_last_one_ended(
+    recorder: TimelineRecorder, workspace: Path
+) -> None:
+    with program_beside(recorder, workspace):
+        (workspace / "a.py").write_text("2")
+    with program_beside(recorder, workspace):
+        (workspace / "b.py").write_text("3")
+        recorder.note()
+    assert states(recorder) == [{}, {"a.py": "2"}, {"a.py": "2", "b.py": "3"}]

@@ -1,0 +1,68 @@
+"""The timeline of whole attempts: when they solved the task, and when they lost that again."""
+
+from pathlib import Path
+
+import pytest
+
+from agentbench.agents.command import CommandAgent
+from agentbench.attempt.timeline.document import Timeline
+from agentbench.taxonomy import FailureReason
+from tests.cli.conftest import call
+from tests.e2e.bench import Bench
+from tests.e2e.scripted_attempts import SUBMIT, scripted_run
+from tests.e2e.small_task import FIX, SmallTask
+from tests.fakes.scripted_model import Call
+
+BREAK = "sed -i 's/min/max/' basket.py"
+BROKEN = "tests/test_basket.py::test_the_cheapest_is_found"
+
+
+def timeline_of(run: Path) -> Timeline:
+    return Timeline.model_validate_json((run / "attempts/task/1/timeline.json").read_bytes())
+
+
+def test_work_that_was_solved_and_lost_is_placed_at_its_steps(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ("cat basket.py", FIX, "ls", "echo '# a note' >> basket.py", BREAK, "git status")
+    script = [*(Call("run", {"command": line}) for line in lines), SUBMIT]
+    run = scripted_run(bench, script, tmp_path, monkeypatch, timeline=True)
+    timeline = timeline_of(run)
+    assert [each.resolved for each in timeline.judged] == [False, True, True, False]
+    assert (timeline.first_solved, timeline.lost_again) == (1, 3)
+    assert timeline.judged[-1].broke == (BROKEN,)
+    shown = call("show", run, "task").stdout
+    assert "All tests that decide passed after step 4." in shown
+    assert f"They no longer did after step 7, which broke {BROKEN}." in shown
+    assert "had-it-lost-it" in shown
+
+
+def test_command_without_a_model_is_noted_in_its_pauses(bench: Bench, tmp_path: Path) -> None:
+    task = SmallTask(agent="timeline = true").write(tmp_path / "task")
+    # A pause is longer than two looks on a busy machine.
+    line = f"sleep 4; {FIX}; sleep 8; {BREAK}"
+    record = bench.attempt(task, CommandAgent(line))
+    timeline = timeline_of(bench.options.runs_dir / record.run_id)
+    assert [each.resolved for each in timeline.judged] == [False, True, False]
+    assert (record.resolved, record.failure_reason) == (False, FailureReason.TESTS_FAILED)
+
+
+def test_no_more_states_are_judged_than_the_run_allows(
+    walled_bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [f"echo '# {n}' >> basket.py" for n in range(8)]
+    script = [*(Call("run", {"command": line}) for line in (*lines, FIX)), SUBMIT]
+    options = {"timeline": True, "timeline_judgements": 4}
+    timeline = timeline_of(scripted_run(walled_bench, script, tmp_path, monkeypatch, **options))
+    assert (len(timeline.noted), len(timeline.judged)) == (10, 4)
+    assert timeline.judged[-1].resolved
+
+
+def test_hidden_tests_are_never_in_the_noted_states(
+    walled_bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = [Call("run", {"command": FIX}), SUBMIT]
+    run = scripted_run(walled_bench, script, tmp_path, monkeypatch, timeline=True)
+    stored = (run / "attempts/task/1/agent/timeline.zip").read_bytes()
+    assert b"test_hidden" not in stored
+    assert timeline_of(run).judged[-1].resolved
