@@ -5,7 +5,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import timedelta
-from enum import StrEnum
 from fnmatch import fnmatchcase
 from functools import partial, wraps
 from pathlib import Path
@@ -17,6 +16,7 @@ from agentbench.attempt.executor_name import ExecutorName
 from agentbench.cli import completion, quantities
 from agentbench.cli.run_execution import print_warnings
 from agentbench.errors import InputError, UsageError
+from agentbench.sandbox.back_ends import SandboxName
 from agentbench.tasks.control_level import ControlLevel
 
 if TYPE_CHECKING:
@@ -259,15 +259,6 @@ WriteIds = Annotated[
 Out = Annotated[Path, typer.Option("--out", help="The folder for the tasks.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Replace existing tasks.")]
 NoProve = Annotated[bool, typer.Option("--no-prove", help="Do not validate the tasks.")]
-
-
-class SandboxName(StrEnum):
-    """The values of `--sandbox`."""
-
-    AUTO = "auto"
-    DOCKER = "docker"
-    BUBBLEWRAP = "bubblewrap"
-    PROCESS = "process"
 
 
 def _refusing(parse: Callable[[str], _Value]) -> Callable[[str], _Value]:

@@ -15,6 +15,7 @@ from agentbench.cli.run_execution import execute_run, print_warnings, say_line, 
 from agentbench.core.display_text import counted, printable
 from agentbench.core.host import usable_cache_dir
 from agentbench.errors import UsageError
+from agentbench.sandbox.back_ends import SandboxName
 
 if TYPE_CHECKING:
     from agentbench.runs.rerun import FailedAttempts
@@ -96,7 +97,7 @@ def run(
     attempts: options.Attempts = 1,
     jobs: options.Jobs = "auto",
     executor: options.Executor = ExecutorName.LOCAL,
-    sandbox: options.Sandbox = options.SandboxName.AUTO,
+    sandbox: options.Sandbox = SandboxName.AUTO,
     shuffle: options.Shuffle = None,
     tell_limits: options.TellLimits = False,
     retries: options.Retries = 2,
