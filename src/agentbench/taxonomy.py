@@ -1,4 +1,4 @@
-"""The failure taxonomy: why an attempt failed, as fifteen codes with a precedence.
+"""The failure taxonomy: why an attempt failed, as codes with a precedence.
 
 Pure mappings, exactly the tables of `docs/failure_taxonomy.md`. Success is `None`.
 """
@@ -57,7 +57,7 @@ class FailureReason(StrEnum):
 
     @property
     def precedence(self) -> int:
-        """1 to 15; the primary one of several reasons has the lowest number."""
+        """From 1; the primary one of several reasons has the lowest number."""
         return _RANKS[self]
 
     @property
