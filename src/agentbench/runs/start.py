@@ -11,6 +11,7 @@ from math import inf
 from pathlib import Path, PurePosixPath
 
 from agentbench import __version__
+from agentbench.agents.built_in import REFERENCE_AGENTS
 from agentbench.agents.interface import Agent, NeedsMounts, NeedsPrograms
 from agentbench.agents.registry import PredictionName
 from agentbench.attempt import context, preparing, task_image
@@ -38,7 +39,6 @@ from agentbench.tasks.task import Task
 
 # Checking all of many tasks would mean preparing all of them.
 _CHECKED_TASKS = 3
-_TRUSTED_AGENTS = frozenset({"oracle", "noop"})
 
 
 def with_local_files(
@@ -216,7 +216,7 @@ def open_resources(options: RunOptions) -> tuple[BackEndSelection, RunResources]
     agent = options.selected_agent
     name = agent if isinstance(agent, str) else "package.module:attribute"
     own = ":" in name and PredictionName.parse(name) is None
-    trusted = name in _TRUSTED_AGENTS or own
+    trusted = name in REFERENCE_AGENTS or own
     back_end = BACK_ENDS_BY_NAME.get(selected.provider.name)  # None: the user's own
     isolates = back_end is None or back_end.isolates
     if not isolates and not trusted and not options.allow_unsandboxed:
