@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.sandbox.registry import BACK_ENDS
+from agentbench.sandbox.back_ends import BACK_ENDS
 
 _BACK_ENDS = tuple(each.name for each in BACK_ENDS if each.keeps_files)
 

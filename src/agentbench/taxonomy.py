@@ -1,4 +1,4 @@
-"""The failure taxonomy: why an attempt failed, as fifteen codes with a precedence.
+"""The failure taxonomy: why an attempt failed, as codes with a precedence.
 
 Pure mappings, exactly the tables of `docs/failure_taxonomy.md`. Success is `None`.
 """
@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
-_TIMEOUT_EXIT_CODES = frozenset({124, 137})
+TIMEOUT_EXIT_CODES = frozenset({124, 137})
+"""Those of GNU timeout, and of a process that SIGKILL ended."""
 
 
 class StageName(StrEnum):
@@ -19,6 +20,10 @@ class StageName(StrEnum):
     BASELINE_RUN = "baseline_run"
     AGENT_RUN = "agent_run"
     FINAL_TEST = "final_test"
+
+
+AGENT_STAGES = frozenset({StageName.AGENT_RUN, StageName.FINAL_TEST})
+"""The stages that run code of the agent, or that it wrote."""
 
 
 class Fault(StrEnum):
@@ -57,7 +62,7 @@ class FailureReason(StrEnum):
 
     @property
     def precedence(self) -> int:
-        """1 to 15; the primary one of several reasons has the lowest number."""
+        """From 1; the primary one of several reasons has the lowest number."""
         return _RANKS[self]
 
     @property
@@ -110,7 +115,7 @@ class FailureReason(StrEnum):
         name = _stage_name(stage)
         if exception is not None:
             return cls._from_exception(exception)
-        if exit_code in _TIMEOUT_EXIT_CODES:
+        if exit_code in TIMEOUT_EXIT_CODES:
             return cls.SETUP_TIMEOUT if name is StageName.SETUP else cls.TIMEOUT
         if name is StageName.BASELINE_RUN:
             return cls.BASELINE_NOT_FAILING if exit_code == 0 else None

@@ -7,8 +7,8 @@ import pytest
 
 from agentbench.integrity.records import ControlKind
 from agentbench.scoring.evidence import PytestOutcome
-from agentbench.tasks.test_command import DEFAULT_COMMANDS, parse_test_command
-from agentbench.tasks.test_runner_name import Runner
+from agentbench.tasks.test_command import parse_test_command
+from agentbench.tasks.test_runner_name import RUNNER_COMMANDS, Runner
 from agentbench.taxonomy import FailureReason
 from agentbench.test_runs.execution import execute_tests
 from agentbench.test_runs.python_runners import reporter_mounts, runner_of
@@ -19,7 +19,7 @@ from tests.e2e.django_source import BOTH, FIXED_TEST, copy_source, write_django_
 from tests.fakes.local_sandbox import LocalSandbox
 from tests.test_runs.interpreters import find_python, interpreter
 
-USUAL = DEFAULT_COMMANDS[Runner.DJANGO]
+USUAL = RUNNER_COMMANDS[Runner.DJANGO].usual
 HTML = "tests/utils_tests/test_html.py"
 # Each with the newest libraries that its Python can have.
 RELEASES = [

@@ -22,6 +22,7 @@ from agentbench.runs.argument_names import naming_arguments, with_arguments
         ("a server that supports it (--base-url)", "a server that supports it (base_url)"),
         ("allow it with --allow-unsandboxed", "allow it with allow_unsandboxed=True"),
         ("or skip this check with --no-probe", "or skip this check with probe=False"),
+        ("prepare it anew with --no-cache", "prepare it anew with use_cache=False"),
         ("--max-cost is spent", "max_cost_usd is spent"),
         ("use --sandbox docker.", "use sandbox='docker'."),
         ("choose another --run-id, or `agentbench resume` it",

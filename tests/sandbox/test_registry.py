@@ -3,14 +3,9 @@ from pathlib import Path
 import pytest
 
 from agentbench.errors import UnavailableError, UsageError
+from agentbench.sandbox.back_ends import BACK_ENDS_BY_NAME, BackEnd
 from agentbench.sandbox.interface import Promise, SandboxProvider
-from agentbench.sandbox.registry import (
-    BACK_ENDS_BY_NAME,
-    BackEnd,
-    BackEndProbe,
-    probe_back_ends,
-    select_back_end,
-)
+from agentbench.sandbox.registry import BackEndProbe, probe_back_ends, select_back_end
 
 pytestmark = pytest.mark.full
 
@@ -48,6 +43,11 @@ def test_named_back_end_is_not_replaced(tmp_path: Path) -> None:
     back_ends = (refusing("docker", "start the engine"), PROCESS)
     with pytest.raises(UnavailableError, match="start the engine"):
         select_back_end("docker", cache_dir=tmp_path, back_ends=back_ends)
+
+
+def test_own_back_end_of_a_program_is_taken(tmp_path: Path) -> None:
+    provider = PROCESS.connect(tmp_path)
+    assert select_back_end(provider, cache_dir=tmp_path).provider is provider
 
 
 def test_unknown_back_end_is_a_usage_error(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 import pytest
 
-from agentbench.tasks.test_command import DEFAULT_COMMANDS, TestCommand, parse_test_command
-from agentbench.tasks.test_runner_name import Runner
+from agentbench.tasks.test_command import TestCommand, parse_test_command
+from agentbench.tasks.test_runner_name import RUNNER_COMMANDS, Runner
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_commands_of_other_runners_are_parsed():
 
 @pytest.mark.parametrize("runner", Runner)
 def test_the_usual_command_of_a_runner_starts_it(runner):
-    assert parse_test_command(DEFAULT_COMMANDS[runner], runner).runner is runner
+    assert parse_test_command(RUNNER_COMMANDS[runner].usual, runner).runner is runner
 
 
 def test_command_of_another_runner_is_refused():

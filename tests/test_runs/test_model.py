@@ -15,6 +15,7 @@ from agentbench.test_runs.model import (
     case_result,
     cases_of,
     has_passed,
+    nothing_reported,
     parse_phase,
 )
 from agentbench.test_runs.report_files import result_as_dict
@@ -28,7 +29,7 @@ RESULT = PytestResult(
     tests=(CASE,),
     outcome=PytestOutcome.PASSED,
     source=ReportSource.STREAM,
-    internals_changed=("pluggy.x",),
+    partial_facts=nothing_reported().replace(internals_changed=("pluggy.x",)),
 )
 
 

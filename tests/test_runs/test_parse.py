@@ -278,7 +278,7 @@ def test_losing_or_damaging_lines_never_makes_a_test_pass(outcomes, data):
     if after.outcome == "passed":
         last_record_lost = position == len(lines) - 1
         assert before.outcome == "passed"
-        assert FORGED in after.internals_changed or last_record_lost
+        assert FORGED in after.partial_facts.internals_changed or last_record_lost
 
 
 def passed(result):
@@ -313,7 +313,7 @@ def test_report_replaces_a_stream_that_never_started():
     report = {"exitcode": 5, "summary": {"collected": 0}}
     result = result_of(5, stream="nonsense\n", json_report=json.dumps(report))
     assert (result.outcome, result.source) == ("no_tests", "json_report")
-    assert result.internals_changed == (FORGED,)
+    assert result.partial_facts.internals_changed == (FORGED,)
 
 
 def test_facts_carry_phases_and_what_was_changed():

@@ -1,4 +1,6 @@
 import tomllib
+from importlib.resources import files
+from pathlib import PurePosixPath
 
 import iniconfig
 import pytest
@@ -6,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentbench.test_runs.python_files import (
+    PythonTestFiles,
     UnreadableTablesError,
     restore_pytest_tables,
 )
@@ -223,3 +226,11 @@ def test_binary_setup_cfg_may_configure_the_tests():
 def test_a_setup_cfg_that_is_gone_leaves_the_pytest_section():
     assert restore_pytest_tables("setup.cfg", SETUP, None) == b"[tool:pytest]\naddopts = -q\n\n"
     assert restore_pytest_tables("setup.cfg", b"[metadata]\n", None) is None
+
+
+def test_file_with_the_name_of_a_mounted_program_is_not_judged():
+    mounted = files("agentbench.test_runs").joinpath("mounted").iterdir()
+    names = [each.name for each in mounted if each.name.startswith("agentbench_")]
+    found = [PythonTestFiles([]).why(PurePosixPath(name)) for name in names]
+    assert names
+    assert all(each is not None and each.tampers for each in found)

@@ -13,3 +13,5 @@ BUILT_IN_AGENTS: Final = {
     **{name: row.about for name, row in offers(Slot.AGENT).items()},
 }
 """The built-in agents and those of extensions, with their descriptions."""
+REFERENCE_AGENTS: Final = frozenset({"oracle", "noop"})
+"""The agents that run no code but the task's own: they need no model, and no isolation."""

@@ -145,6 +145,15 @@ def shipped_presets() -> tuple[Preset, ...]:
     return tuple(parse_preset((folder / name).read_text("utf-8"), name) for name in found)
 
 
+def mcp_refusal(agent: str, problem: Problem) -> UsageError:
+    """The error for a task with MCP servers and an agent without a client for them."""
+    *others, last = (preset.name for preset in shipped_presets() if preset.mcp is not None)
+    return UsageError(
+        f"--agent {agent} does not support MCP servers, which the task {problem.id} has: "
+        f"take {', '.join(others)} or {last}"
+    )
+
+
 def find_preset(name: str) -> Preset | None:
     """The preset with a name, or in a `.toml` file.
 
@@ -272,10 +281,7 @@ class PresetAgent:
             texts[PurePosixPath(_HOME, path)] = fill_placeholders(text, values)
         if problem.mcp_servers:
             if self.preset.mcp is None:
-                raise UsageError(
-                    f"--agent {self.name} does not support MCP servers, which the task "
-                    f"{problem.id} has: take claude-code, codex, gemini-cli or qwen-code"
-                )
+                raise mcp_refusal(self.name, problem)
             file = PurePosixPath(_HOME, self.preset.mcp.file)
             settings = texts.get(file, "")
             texts[file] = with_servers(settings, self.preset.mcp.form, problem.mcp_servers)

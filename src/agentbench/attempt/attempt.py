@@ -63,9 +63,8 @@ from agentbench.scoring.classification import Failure, classify, exception_fact
 from agentbench.scoring.evidence import Evidence, StageResult
 from agentbench.scoring.verdict import baseline_failure
 from agentbench.tasks.task import Task
-from agentbench.taxonomy import Fault, StageName
+from agentbench.taxonomy import AGENT_STAGES, Fault, StageName
 
-_JUDGE_AGENTS_CODE = frozenset({StageName.AGENT_RUN, StageName.FINAL_TEST})
 # The errors before the first stage that it records, since only stages have evidence.
 _BEFORE_FIRST_STAGE = (UnavailableError, SandboxError, GitCloneError, OSError, RunCancelled)
 OutputT = TypeVar("OutputT", bound=StageOutput)
@@ -202,7 +201,7 @@ class Attempt:
         if not isinstance(error, RunCancelled) or not self._deadline.is_late:
             return error
         # Not an infrastructure failure, since an agent's files may be slow to read and to run.
-        fault = Fault.AGENT if stage in _JUDGE_AGENTS_CODE else Fault.INFRASTRUCTURE
+        fault = Fault.AGENT if stage in AGENT_STAGES else Fault.INFRASTRUCTURE
         seconds = self._deadline.limit.total_seconds()
         return AttemptTimeoutError(
             f"the whole attempt was still running after {seconds:.0f} s", fault=fault

@@ -10,6 +10,7 @@ from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import say_line
 from agentbench.core.host import usable_cache_dir
 from agentbench.errors import UsageError
+from agentbench.sandbox.back_ends import SandboxName
 
 agents = options.command_group("List the available agents, and test presets.")
 
@@ -61,7 +62,7 @@ def try_agent(
             autocompletion=completion.preset_names,
         ),
     ],
-    sandbox: options.Sandbox = options.SandboxName.AUTO,
+    sandbox: options.Sandbox = SandboxName.AUTO,
 ) -> None:
     """Install a preset, let it fix a tiny bug with a scripted model, and print what works.
 

@@ -20,6 +20,7 @@ from agentbench.core import host
 from agentbench.core.display_text import counted, printable
 from agentbench.core.extensions import Slot, load_offer
 from agentbench.errors import InputError, UsageError
+from agentbench.sandbox.back_ends import SandboxName
 from agentbench.scoring.evidence import Severity
 
 _STYLES = {"info": "cyan", "warning": "yellow", "critical": "bold red"}
@@ -34,7 +35,7 @@ WrongFixesOption = Annotated[
     ),
 ]
 SandboxOption = Annotated[
-    options.SandboxName | None,
+    SandboxName | None,
     typer.Option("--sandbox", help="With --wrong-fixes: the sandbox; default: that of the run."),
 ]
 SecondsOption = Annotated[

@@ -18,10 +18,11 @@ from agentbench.core.files import has_owner_file
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.judge.verdict_cache import FOLDER as VERDICTS
 from agentbench.sandbox import cleanup as local
+from agentbench.sandbox.back_ends import BACK_ENDS
 from agentbench.sandbox.docker import cleanup
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.interface import SandboxProvider
-from agentbench.sandbox.registry import BACK_ENDS, select_back_end
+from agentbench.sandbox.registry import select_back_end
 from agentbench.sandbox.snapshot_store import SnapshotStore
 from agentbench.sandbox.trees import remove_tree
 

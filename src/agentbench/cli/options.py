@@ -4,8 +4,6 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
-from datetime import timedelta
-from enum import StrEnum
 from fnmatch import fnmatchcase
 from functools import partial, wraps
 from pathlib import Path
@@ -17,7 +15,7 @@ from agentbench.attempt.executor_name import ExecutorName
 from agentbench.cli import completion, quantities
 from agentbench.cli.run_execution import print_warnings
 from agentbench.errors import InputError, UsageError
-from agentbench.tasks.control_level import ControlLevel
+from agentbench.sandbox.back_ends import SandboxName
 
 if TYPE_CHECKING:
     from agentbench.tasks.loading import LoadedTasks
@@ -55,37 +53,11 @@ Executor = Annotated[
     ExecutorName,
     attempt_option("--executor", help="ray: run attempts on the nodes of a Ray cluster."),
 ]
-OptionalTasks = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        help="Task folders, folders of task folders, or suite files; none with --rerun-failed.",
-        show_default=False,
-    ),
-]
-RerunFailed = Annotated[
-    str | None,
-    task_option(
-        "--rerun-failed",
-        help="Repeat the unresolved attempts of this run (its folder, its id or 'last') in a new "
-        "run, with its options unless others are given.",
-        metavar="RUN",
-        autocompletion=completion.run_names,
-    ),
-]
 RunsDir = Annotated[Path, output_option("--runs-dir", help="The folder for results.")]
 RunNames = Annotated[
     list[str] | None,
     typer.Argument(
         help="Folders or ids of runs; default: the last run.",
-        autocompletion=completion.run_names,
-    ),
-]
-RunName = Annotated[
-    str,
-    typer.Argument(
-        help="A run's folder, its id, or 'last'.",
-        metavar="RUN",
-        show_default=True,
         autocompletion=completion.run_names,
     ),
 ]
@@ -158,33 +130,6 @@ Limit = Annotated[
     int | None,
     task_option("--limit", help="At most this many tasks.", min=1),
 ]
-Agent = Annotated[
-    str | None,
-    agent_option(
-        "-a",
-        "--agent",
-        help="oracle, noop, command, llm, a preset (`agents list`), predictions:FILE, or "
-        "package.module:attribute. Required without --agent-command.",
-        autocompletion=completion.agent_names,
-    ),
-]
-AgentCommand = Annotated[
-    str | None,
-    agent_option(
-        "--agent-command",
-        help="The shell command of --agent command (implied). Its program is in the sandbox, or "
-        "a file of this machine, as in './fix.sh'.",
-    ),
-]
-AgentFiles = Annotated[
-    list[Path] | None,
-    agent_option(
-        "--agent-files",
-        help="A file or folder that --agent-command uses; mounted read-only, and on PATH "
-        "(repeatable).",
-        metavar="PATH",
-    ),
-]
 Model = Annotated[
     str | None,
     agent_option("-m", "--model", help="provider/name, or a name on your own server (--base-url)."),
@@ -211,50 +156,9 @@ Replay = Annotated[
     Path | None,
     agent_option("--replay", help="Read the model's answers from a file, without a network."),
 ]
-Attempts = Annotated[
-    int,
-    attempt_option("-k", "--attempts", help="Attempts per task.", min=1),
-]
-RunId = Annotated[
-    str | None,
-    output_option("--run-id", help="The run's name; default: time-ordered."),
-]
-Shuffle = Annotated[
-    int | None,
-    attempt_option("--shuffle", help="Shuffle the tasks with this seed."),
-]
-Timeline = Annotated[
-    bool,
-    attempt_option(
-        "--timeline",
-        help="Note the states of the agent's work, and judge them afterwards: when it solved the "
-        "task, and when it lost that again.",
-    ),
-]
-TimelineJudgements = Annotated[
-    int,
-    attempt_option(
-        "--timeline-judgements", help="With --timeline: the most states to judge.", min=2
-    ),
-]
-TellLimits = Annotated[
-    bool,
-    attempt_option("--tell-limits", help="End each instruction with the limits of the agent."),
-]
 Retries = Annotated[
     int,
     attempt_option("--retries", help="Retries after infrastructure failures.", min=0),
-]
-RetryLost = Annotated[
-    bool,
-    attempt_option(
-        "--retry-lost",
-        help="Rerun attempts that failed because of infrastructure after all retries.",
-    ),
-]
-IntegrityControls = Annotated[
-    ControlLevel | None,
-    attempt_option("--integrity-controls", help="Overrides the tasks' own setting."),
 ]
 AllowUnsandboxed = Annotated[
     bool,
@@ -275,15 +179,6 @@ Replace = Annotated[bool, typer.Option("--replace", help="Replace existing tasks
 NoProve = Annotated[bool, typer.Option("--no-prove", help="Do not validate the tasks.")]
 
 
-class SandboxName(StrEnum):
-    """The values of `--sandbox`."""
-
-    AUTO = "auto"
-    DOCKER = "docker"
-    BUBBLEWRAP = "bubblewrap"
-    PROCESS = "process"
-
-
 def _refusing(parse: Callable[[str], _Value]) -> Callable[[str], _Value]:
     def parsed(text: str) -> _Value:
         try:
@@ -295,7 +190,8 @@ def _refusing(parse: Callable[[str], _Value]) -> Callable[[str], _Value]:
     return parsed
 
 
-def _duration_option(flag: str, help_text: str, *, bare_unit: str, rich_help_panel: str) -> object:
+def duration_option(flag: str, help_text: str, *, bare_unit: str, rich_help_panel: str) -> object:
+    """An option for a duration; a number without a unit has `bare_unit`."""
     # --max-outage took minutes and --attempt-timeout seconds: plain numbers mean what they meant.
     parse = _refusing(partial(quantities.parse_duration, bare_unit=bare_unit))
     return typer.Option(
@@ -313,7 +209,7 @@ def rate_option(
     )
 
 
-def _number_option(
+def number_option(
     flag: str,
     help_text: str,
     *,
@@ -321,6 +217,8 @@ def _number_option(
     most: float | None = None,
     rich_help_panel: str,
 ) -> object:
+    """An option for a number with limits."""
+
     # No value reaches or exceeds NaN, so such a limit would never hold.
     def refuse_nan(value: float | None) -> float | None:
         if value is not None and math.isnan(value):
@@ -343,56 +241,11 @@ Sandbox = Annotated[
 ]
 TimeoutScale = Annotated[
     float,
-    _number_option(
+    number_option(
         "--timeout-scale",
         "Multiplies every stage's time limit.",
         least=None,
         most=_LARGEST_TIMEOUT_SCALE,
-        rich_help_panel=Panel.LIMITS,
-    ),
-]
-MaxOutage = Annotated[
-    timedelta | None,
-    _duration_option(
-        "--max-outage",
-        "How long to wait for an unavailable engine, model (default: 15m) or disk (1m).",
-        bare_unit="m",
-        rich_help_panel=Panel.LIMITS,
-    ),
-]
-AttemptTimeout = Annotated[
-    timedelta | None,
-    _duration_option(
-        "--attempt-timeout",
-        "The limit for a whole attempt, such as 90s or 2h; default: the sum of its stages' limits "
-        "and a margin.",
-        bare_unit="s",
-        rich_help_panel=Panel.LIMITS,
-    ),
-]
-MaxCost = Annotated[
-    float | None,
-    _number_option(
-        "--max-cost",
-        "Start no further attempts once this many USD are spent.",
-        rich_help_panel=Panel.LIMITS,
-    ),
-]
-MaxFailures = Annotated[
-    int | None,
-    limit_option(
-        "-x",
-        "--max-failures",
-        help="Start no further attempts once this many are not resolved, and exit with code 1; "
-        "infrastructure failures do not count.",
-        min=1,
-    ),
-]
-FailUnder = Annotated[
-    float | None,
-    rate_option(
-        "--fail-under",
-        "Exit with code 1 below this resolved rate, such as 80%.",
         rich_help_panel=Panel.LIMITS,
     ),
 ]

@@ -3,7 +3,6 @@
 The file is written completely or not at all.
 """
 
-import errno
 import json
 import os
 import re
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 
 _INSTANCE_FILE = "report.json"
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
-# Only these errors of a block that writes are surely those of the output file.
-_DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class ReportFormat(StrEnum):
@@ -309,7 +306,7 @@ def open_output(path: Path | None) -> Iterator[TextIO]:
         with suppress(OSError):
             scratch.unlink()
         # Other errors in the block do not concern this file.
-        if isinstance(error, OSError) and error.errno in _DISK_FULL:
+        if isinstance(error, OSError) and error.errno in files.DISK_FULL_ERRORS:
             raise _not_writable(path, error) from error
         raise
 

@@ -4,17 +4,20 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentbench.attempt.executor_name import ExecutorName
-from agentbench.cli import options
+from agentbench.cli import completion, options
 from agentbench.cli.run_execution import execute_run, print_warnings, say_line, say_nothing
 from agentbench.core.display_text import counted, printable
 from agentbench.core.host import usable_cache_dir
 from agentbench.errors import UsageError
+from agentbench.sandbox.back_ends import SandboxName
+from agentbench.tasks.control_level import ControlLevel
 
 if TYPE_CHECKING:
     from agentbench.runs.rerun import FailedAttempts
@@ -23,19 +26,48 @@ if TYPE_CHECKING:
 
 _MAX_IMAGES_NAMED = 5  # kinds of image
 
-# The fields of `RunOptions` whose options have other names.
-_OPTION_FIELDS = {
-    "no_cache": "use_cache", "max_cost": "max_cost_usd", "shuffle": "shuffle_seed",
-}  # fmt: skip
+RunName = Annotated[
+    str,
+    typer.Argument(
+        help="A run's folder, its id, or 'last'.",
+        metavar="RUN",
+        show_default=True,
+        autocompletion=completion.run_names,
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentOptions:
     """The agent of a run, and its model."""
 
-    agent: options.Agent = None
-    agent_command: options.AgentCommand = None
-    agent_files: options.AgentFiles = None
+    agent: Annotated[
+        str | None,
+        options.agent_option(
+            "-a",
+            "--agent",
+            help="oracle, noop, command, llm, a preset (`agents list`), predictions:FILE, or "
+            "package.module:attribute. Required without --agent-command.",
+            autocompletion=completion.agent_names,
+        ),
+    ] = None
+    agent_command: Annotated[
+        str | None,
+        options.agent_option(
+            "--agent-command",
+            help="The shell command of --agent command (implied). Its program is in the sandbox, "
+            "or a file of this machine, as in './fix.sh'.",
+        ),
+    ] = None
+    agent_files: Annotated[
+        list[Path] | None,
+        options.agent_option(
+            "--agent-files",
+            help="A file or folder that --agent-command uses; mounted read-only, and on PATH "
+            "(repeatable).",
+            metavar="PATH",
+        ),
+    ] = None
     model: options.Model = None
     base_url: options.BaseUrl = None
     prices: options.Prices = None
@@ -48,8 +80,23 @@ class AgentOptions:
 class RunSelection(options.TaskFilters):
     """The tasks of a run: named by paths, or those that an earlier run did not resolve."""
 
-    tasks: options.OptionalTasks = None
-    rerun_failed: options.RerunFailed = None
+    tasks: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Task folders, folders of task folders, or suite files; none with --rerun-failed.",
+            show_default=False,
+        ),
+    ] = None
+    rerun_failed: Annotated[
+        str | None,
+        options.task_option(
+            "--rerun-failed",
+            help="Repeat the unresolved attempts of this run (its folder, its id or 'last') in a "
+            "new run, with its options unless others are given.",
+            metavar="RUN",
+            autocompletion=completion.run_names,
+        ),
+    ] = None
 
     def failed_attempts(self, runs_dir: Path) -> "FailedAttempts | None":
         """The attempts of the earlier run, if one is named.
@@ -93,26 +140,95 @@ def run(
     *,
     selection: RunSelection,
     agent: AgentOptions,
-    attempts: options.Attempts = 1,
+    attempts: Annotated[
+        int,
+        options.attempt_option("-k", "--attempts", help="Attempts per task.", min=1),
+    ] = 1,
     jobs: options.Jobs = "auto",
     executor: options.Executor = ExecutorName.LOCAL,
-    sandbox: options.Sandbox = options.SandboxName.AUTO,
-    shuffle: options.Shuffle = None,
-    tell_limits: options.TellLimits = False,
-    timeline: options.Timeline = False,
-    timeline_judgements: options.TimelineJudgements = 12,
+    sandbox: options.Sandbox = SandboxName.AUTO,
+    shuffle: Annotated[
+        int | None,
+        options.attempt_option("--shuffle", help="Shuffle the tasks with this seed."),
+    ] = None,
+    tell_limits: Annotated[
+        bool,
+        options.attempt_option(
+            "--tell-limits", help="End each instruction with the limits of the agent."
+        ),
+    ] = False,
+    timeline: Annotated[
+        bool,
+        options.attempt_option(
+            "--timeline",
+            help="Note the states of the agent's work, and judge them afterwards: when it solved "
+            "the task, and when it lost that again.",
+        ),
+    ] = False,
+    timeline_judgements: Annotated[
+        int,
+        options.attempt_option(
+            "--timeline-judgements", help="With --timeline: the most states to judge.", min=2
+        ),
+    ] = 12,
     retries: options.Retries = 2,
-    max_outage: options.MaxOutage = None,
-    attempt_timeout: options.AttemptTimeout = None,
+    max_outage: Annotated[
+        timedelta | None,
+        options.duration_option(
+            "--max-outage",
+            "How long to wait for an unavailable engine, model (default: 15m) or disk (1m).",
+            bare_unit="m",
+            rich_help_panel=options.Panel.LIMITS,
+        ),
+    ] = None,
+    attempt_timeout: Annotated[
+        timedelta | None,
+        options.duration_option(
+            "--attempt-timeout",
+            "The limit for a whole attempt, such as 90s or 2h; default: the sum of its stages' "
+            "limits and a margin.",
+            bare_unit="s",
+            rich_help_panel=options.Panel.LIMITS,
+        ),
+    ] = None,
     preparation: options.PreparationOptions,
-    max_cost: options.MaxCost = None,
-    max_failures: options.MaxFailures = None,
-    fail_under: options.FailUnder = None,
-    integrity_controls: options.IntegrityControls = None,
+    max_cost: Annotated[
+        float | None,
+        options.number_option(
+            "--max-cost",
+            "Start no further attempts once this many USD are spent.",
+            rich_help_panel=options.Panel.LIMITS,
+        ),
+    ] = None,
+    max_failures: Annotated[
+        int | None,
+        options.limit_option(
+            "-x",
+            "--max-failures",
+            help="Start no further attempts once this many are not resolved, and exit with code 1; "
+            "infrastructure failures do not count.",
+            min=1,
+        ),
+    ] = None,
+    fail_under: Annotated[
+        float | None,
+        options.rate_option(
+            "--fail-under",
+            "Exit with code 1 below this resolved rate, such as 80%.",
+            rich_help_panel=options.Panel.LIMITS,
+        ),
+    ] = None,
+    integrity_controls: Annotated[
+        ControlLevel | None,
+        options.attempt_option("--integrity-controls", help="Overrides the tasks' own setting."),
+    ] = None,
     allow_unsandboxed: options.AllowUnsandboxed = False,
     allow_env: options.AllowEnv = None,
     runs_dir: options.RunsDir = Path("runs"),
-    run_id: options.RunId = None,
+    run_id: Annotated[
+        str | None,
+        options.output_option("--run-id", help="The run's name; default: time-ordered."),
+    ] = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -121,6 +237,7 @@ def run(
 
     Example: agentbench run tasks/ --agent-command ./fix.sh -k 3
     """
+    from agentbench.runs.argument_names import argument_of
     from agentbench.runs.options import RunOptions
 
     cache_dir = usable_cache_dir()
@@ -150,7 +267,7 @@ def run(
         # A rerun has the options of its run, except those that the user gave.
         sources = {name: ctx.get_parameter_source(name) for name in ctx.params}
         names = [name for name, source in sources.items() if source and source.name != "DEFAULT"]
-        given = {_OPTION_FIELDS.get(name, name) for name in names}
+        given = {argument_of(name) for name in names}
         run_options = failed.options(run_options, given=given)
     started = start_run(selected, run_options, rerun=failed)
     if not quiet:
@@ -190,8 +307,14 @@ def interpreter_line(tasks: "Sequence[TaskEntry]") -> str:
 
 
 def resume(
-    run: options.RunName = "last",
-    retry_lost: options.RetryLost = False,
+    run: RunName = "last",
+    retry_lost: Annotated[
+        bool,
+        options.attempt_option(
+            "--retry-lost",
+            help="Rerun attempts that failed because of infrastructure after all retries.",
+        ),
+    ] = False,
     runs_dir: options.RunsDir = Path("runs"),
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -216,7 +339,7 @@ def resume(
 
 
 def rescore(
-    run: options.RunName = "last",
+    run: RunName = "last",
     write: Annotated[
         bool, typer.Option("--write", help="Append the changed records to the run.")
     ] = False,

@@ -4,6 +4,7 @@ The owner holds a lock on a file in its folder. The system releases the lock how
 ends. Unlike a process id, a lock means the same in every pid namespace.
 """
 
+import errno
 import fcntl
 import os
 import re
@@ -16,6 +17,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+DISK_FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""The errors of a file that cannot grow."""
 UNFINISHED = ".new"
 """The end of the name of a file that is being written."""
 _IDENTITY_BYTES = 16

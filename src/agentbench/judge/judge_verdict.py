@@ -7,7 +7,7 @@ from pydantic import Field
 from agentbench.attempt.record import AttemptRecord, RunId
 from agentbench.core.schema import Schema
 from agentbench.judge.reward_kind import RewardKind
-from agentbench.runs.store.summaries import AttemptSummary, was_interrupted
+from agentbench.runs.store.summaries import AttemptSummary, is_retryable, was_interrupted
 from agentbench.scoring.evidence import CaseOutcome, NodeId
 from agentbench.tasks.problem import TaskId
 from agentbench.taxonomy import FailureReason, Fault
@@ -72,7 +72,7 @@ class JudgeVerdict(Schema):
             reward=_reward(record, kind, fixed / len(to_fix) if to_fix else None),
             reason=record.failure_reason,
             fault=record.fault,
-            retryable=record.fault is Fault.INFRASTRUCTURE or was_interrupted(record),
+            retryable=is_retryable(record) or was_interrupted(record),
             detail=record.detail,
             tests={test.node_id: test.final for test in record.tests if test.listed is not None},
             fixed=fixed,

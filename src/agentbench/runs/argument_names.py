@@ -1,4 +1,4 @@
-"""Errors for a Python program, which name arguments instead of flags."""
+"""The arguments of a Python program for the command line's options of a run, also in errors."""
 
 import re
 from collections.abc import Iterator
@@ -13,8 +13,16 @@ _FLAG = re.compile(
     r"(?: (?!(?:and|or|is|in|goes|needs)\b)(\S+?)(?=[:;,.)]?(?:\s|$)))?"
 )
 _WITH_VALUE = frozenset({"agent", "agent_command", "executor", "model", "sandbox"})
-_SWITCHES = {"allow-unsandboxed": "allow_unsandboxed=True", "no-probe": "probe=False"}
-_OTHER_NAMES = {"max-cost": "max_cost_usd", "shuffle": "shuffle_seed"}
+_SWITCHES = {"allow_unsandboxed": "True", "no_cache": "False", "no_probe": "False"}
+_OTHER_NAMES = {
+    "max_cost": "max_cost_usd", "no_cache": "use_cache", "no_probe": "probe",
+    "shuffle": "shuffle_seed",
+}  # fmt: skip
+
+
+def argument_of(option: str) -> str:
+    """The field of `RunOptions` for an option, whose words are joined by underscores."""
+    return _OTHER_NAMES.get(option, option)
 
 
 def with_arguments(message: str) -> str:
@@ -27,9 +35,10 @@ def with_arguments(message: str) -> str:
     def argument(found: re.Match[str]) -> str:
         flag, value = found[1], found[2]
         rest = "" if value is None else f" {value}"
-        if flag in _SWITCHES:
-            return f"{_SWITCHES[flag]}{rest}"
-        name = _OTHER_NAMES.get(flag, flag.replace("-", "_"))
+        option = flag.replace("-", "_")
+        name = argument_of(option)
+        if option in _SWITCHES:
+            return f"{name}={_SWITCHES[option]}{rest}"
         # A flag of another program or command, which stays as it is.
         if name not in RunOptions.model_fields:
             return found[0]

@@ -75,9 +75,7 @@ def select_sandbox(options: RunOptions) -> BackEndSelection:
         UnavailableError: it does not work here.
         UsageError: there is none of that name.
     """
-    if isinstance(options.sandbox, str):
-        return select_back_end(options.sandbox, cache_dir=options.cache_dir)
-    return BackEndSelection(provider=options.sandbox, reason="handed in", warnings=())
+    return select_back_end(options.sandbox, cache_dir=options.cache_dir)
 
 
 def durations_of(options: RunOptions, configuration: RunConfiguration) -> AttemptDurations | None:

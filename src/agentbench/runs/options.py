@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import ConfigDict, Field, SkipValidation
 
+from agentbench.agents.built_in import REFERENCE_AGENTS
 from agentbench.agents.interface import Agent, SpeaksApiFormats, UsesModel
 from agentbench.agents.registry import AgentLike
 from agentbench.attempt.settings import RunSettings
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 VALIDATION = "validation"  # the folder below `runs_dir` for runs that validate tasks
 _RESERVED = frozenset({"last", VALIDATION})
-_WITHOUT_MODEL = frozenset({"oracle", "noop"})
 
 
 class RunOptions(RunSettings):
@@ -78,7 +78,7 @@ class RunOptions(RunSettings):
             if text in _RESERVED:
                 raise UsageError(f"--run-id: {text!r} is reserved; choose another name")
         # Options of a model have no effect on an agent without one, which a user would not expect.
-        if self.agent not in _WITHOUT_MODEL:
+        if self.agent not in REFERENCE_AGENTS:
             return
         options = {
             "--model": self.model,
@@ -101,7 +101,7 @@ def check_model(settings: RunSettings, agent: Agent) -> None:
     has_model = _has_model(settings)
     if isinstance(agent, UsesModel) and agent.needs_model and not has_model:
         raise UsageError(f"--agent {agent.name} needs --model, as in --model openai/NAME")
-    if has_model and agent.name not in _WITHOUT_MODEL:
+    if has_model and agent.name not in REFERENCE_AGENTS:
         require("--model", GATEWAY)
 
 
@@ -128,7 +128,7 @@ def open_model(
         UsageError: the model is not known, or its key or name is refused.
         UnavailableError: it does not answer.
     """
-    if not _has_model(settings) or agent.name in _WITHOUT_MODEL:
+    if not _has_model(settings) or agent.name in REFERENCE_AGENTS:
         yield None
         return
     with _gateway(settings, os.environ if environ is None else environ) as gateway:

@@ -127,7 +127,7 @@ def remaining_attempts(
     for one in records:
         summary = AttemptSummary.of(one)
         attempt, is_done = attempt_key(summary), not summary.was_interrupted
-        if is_done and summary.fault is Fault.INFRASTRUCTURE:
+        if summary.is_retryable:
             failures[attempt] += 1
             is_done = failures[attempt] > retries
         marks.append((attempt, is_done))

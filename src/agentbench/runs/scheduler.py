@@ -14,9 +14,9 @@ from agentbench.attempt.record import AttemptRecord
 from agentbench.core.host import available_cpus, available_memory_mib
 from agentbench.runs.executors import Executor
 from agentbench.runs.plan import PlannedAttempt
-from agentbench.runs.store.summaries import counts_as_failure, was_interrupted
+from agentbench.runs.store.summaries import counts_as_failure, is_retryable
 from agentbench.tasks.task import Task, TaskEnvironment
-from agentbench.taxonomy import Fault, StageName
+from agentbench.taxonomy import StageName
 
 # Measured on two cores: four parallel attempts halve the total time, eight gain nothing more.
 _ATTEMPTS_PER_CORE = 2
@@ -244,13 +244,12 @@ class AttemptQueue(Generic[_Item]):
             self._prepared.add(preparation)
 
     def retry(self, item: _Item, record: AttemptRecord) -> float | None:
-        """Put an attempt back if the infrastructure failed it and retries are left.
+        """Put an attempt back if the retry rule repeats it and retries are left.
 
         Returns:
             The seconds until it may start; None: this record is its last one.
         """
-        is_retryable = record.fault is Fault.INFRASTRUCTURE and not was_interrupted(record)
-        if not is_retryable or self._failures[item] >= self._retries:
+        if not is_retryable(record) or self._failures[item] >= self._retries:
             del self._failures[item]
             return None
         self._failures[item] += 1

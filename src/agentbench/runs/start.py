@@ -11,6 +11,7 @@ from math import inf
 from pathlib import Path, PurePosixPath
 
 from agentbench import __version__
+from agentbench.agents.built_in import REFERENCE_AGENTS
 from agentbench.agents.interface import Agent, NeedsMounts, NeedsPrograms
 from agentbench.agents.registry import PredictionName
 from agentbench.attempt import context, preparing, task_image
@@ -27,8 +28,9 @@ from agentbench.runs.run import Run
 from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
 from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore, new_run_id, run_lock
+from agentbench.sandbox.back_ends import BACK_ENDS_BY_NAME
 from agentbench.sandbox.interface import ImageId, Promise, SandboxProvider, SnapshotId
-from agentbench.sandbox.registry import BACK_ENDS_BY_NAME, BackEndSelection
+from agentbench.sandbox.registry import BackEndSelection, select_back_end
 from agentbench.tasks.host_git import catalogue_state
 from agentbench.tasks.host_variables import with_host_variables
 from agentbench.tasks.loading import load_tasks
@@ -37,7 +39,6 @@ from agentbench.tasks.task import Task
 
 # Checking all of many tasks would mean preparing all of them.
 _CHECKED_TASKS = 3
-_TRUSTED_AGENTS = frozenset({"oracle", "noop"})
 
 
 def with_local_files(
@@ -211,11 +212,11 @@ def open_resources(options: RunOptions) -> tuple[BackEndSelection, RunResources]
         UsageError: an option is wrong, or the agent would run without a sandbox.
         UnavailableError: the sandbox is not available.
     """
-    selected = components.select_sandbox(options)
+    selected = select_back_end(options.sandbox, cache_dir=options.cache_dir)
     agent = options.selected_agent
     name = agent if isinstance(agent, str) else "package.module:attribute"
     own = ":" in name and PredictionName.parse(name) is None
-    trusted = name in _TRUSTED_AGENTS or own
+    trusted = name in REFERENCE_AGENTS or own
     back_end = BACK_ENDS_BY_NAME.get(selected.provider.name)  # None: the user's own
     isolates = back_end is None or back_end.isolates
     if not isolates and not trusted and not options.allow_unsandboxed:
@@ -361,7 +362,7 @@ def resume_run(
     originals = with_host_variables(
         _reloaded(configuration, options), options.allow_env, os.environ
     )
-    selected = components.select_sandbox(options)
+    selected = select_back_end(options.sandbox, cache_dir=options.cache_dir)
     resources = RunResources.of(selected.provider, options.settings(), cache_dir=options.cache_dir)
     tasks = _with_recorded_images(originals, configuration, resources)
     reading = read_run(store.folder)

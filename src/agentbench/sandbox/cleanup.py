@@ -10,9 +10,9 @@ from enum import StrEnum
 from pathlib import Path
 
 from agentbench.core.files import OWNER, UNFINISHED, has_owner_file, is_owned
+from agentbench.sandbox.back_ends import BACK_ENDS
 from agentbench.sandbox.bubblewrap.cgroups import find_hierarchy, remove_group
 from agentbench.sandbox.ownership import CGROUP_PREFIX, is_group_owner_alive
-from agentbench.sandbox.registry import BACK_ENDS
 from agentbench.sandbox.trees import remove_tree, size_of
 
 _TEMPORARY_PREFIX = "agentbench-"

@@ -1,54 +1,12 @@
-"""The table of back ends: how to connect to each, and the selection of one for a run."""
+"""Selects the back end of a run, and says what each one promises."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from pkgutil import resolve_name
 
 from agentbench.errors import SandboxError, UnavailableError, UsageError
+from agentbench.sandbox.back_ends import BACK_ENDS, BackEnd, SandboxName
 from agentbench.sandbox.interface import EngineProvider, Promise, SandboxProvider
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackEnd:
-    """A way to run sandboxes, with the facts that other parts of agentbench need."""
-
-    name: str  # also the name of its folder in the cache
-    connect: Callable[[Path], SandboxProvider]  # takes the cache folder
-    isolates: bool = True  # False: only agents that the user trusts may run
-    keeps_files: bool = True  # snapshots and live sandboxes are folders in the cache folder
-    start_ms: int  # the approximate start time of an empty sandbox
-
-
-# Names of classes, because a module is imported only if its back end is connected.
-BACK_ENDS = (
-    BackEnd(
-        name="docker",
-        connect=lambda _cache_dir: resolve_name(
-            "agentbench.sandbox.docker.provider:DockerProvider"
-        ).connect(),
-        keeps_files=False,  # the engine stores them
-        start_ms=200,
-    ),
-    BackEnd(
-        name="bubblewrap",
-        connect=lambda cache_dir: resolve_name(
-            "agentbench.sandbox.bubblewrap.provider:BubblewrapProvider"
-        ).connect(cache_dir=cache_dir),
-        start_ms=12,
-    ),
-    BackEnd(
-        name="process",
-        connect=lambda cache_dir: resolve_name(
-            "agentbench.sandbox.process.provider:ProcessProvider"
-        ).connect(cache_dir=cache_dir),
-        isolates=False,
-        start_ms=5,
-    ),
-)
-"""The back ends, the most trusted first."""
-BACK_ENDS_BY_NAME = {back_end.name: back_end for back_end in BACK_ENDS}
-
 
 # gVisor has processes of its own, which the engine's limit must allow.
 UNCERTAIN = frozenset({Promise.PIDS_LIMIT})
@@ -75,12 +33,12 @@ class BackEndProbe:
 
 
 def select_back_end(
-    name: str, *, cache_dir: Path, back_ends: Iterable[BackEnd] = BACK_ENDS
+    sandbox: SandboxProvider | str, *, cache_dir: Path, back_ends: Iterable[BackEnd] = BACK_ENDS
 ) -> BackEndSelection:
     """Connect to the named back end, or with `auto` to the first that works on this machine.
 
     Args:
-        name: `auto`, `docker`, `bubblewrap` or `process`.
+        sandbox: A value of `--sandbox`, or the own back end of a Python program.
         cache_dir: The folder of environments and snapshots.
         back_ends: The back ends to choose from, the preferred ones first.
 
@@ -88,7 +46,9 @@ def select_back_end(
         UnavailableError: the named back end does not work here, or with `auto`, no back end works.
         UsageError: there is no back end with this name.
     """
-    if name == "auto":
+    if not isinstance(sandbox, str):
+        return BackEndSelection(provider=sandbox, reason="handed in", warnings=())
+    if sandbox == SandboxName.AUTO:
         refusals: list[str] = []
         for back_end in back_ends:
             try:
@@ -100,9 +60,9 @@ def select_back_end(
             return _selection(provider, "; ".join([*refusals, f"{back_end.name} works"]))
         raise UnavailableError("no sandbox works here:\n" + "\n".join(refusals))
     known = {back_end.name: back_end for back_end in back_ends}
-    if name not in known:
-        raise UsageError(f"unknown sandbox {name!r}: use auto, {', '.join(known)}")
-    return _selection(known[name].connect(cache_dir), "asked for by name")
+    if sandbox not in known:
+        raise UsageError(f"unknown sandbox {sandbox!r}: use auto, {', '.join(known)}")
+    return _selection(known[sandbox].connect(cache_dir), "asked for by name")
 
 
 def probe_back_ends(

@@ -22,8 +22,8 @@ from pydantic import ValidationError
 from agentbench.core.checksums import ChecksummedDocument, is_undamaged, tree_checksum
 from agentbench.core.files import write_atomically
 from agentbench.errors import SandboxError
+from agentbench.sandbox.back_ends import BACK_ENDS
 from agentbench.sandbox.interface import SnapshotId
-from agentbench.sandbox.registry import BACK_ENDS
 from agentbench.sandbox.trees import FileOwner, copy_tree, remove_tree
 
 _STATE = "state.json"

@@ -16,7 +16,13 @@ from agentbench.scoring.evidence import (
     PytestOutcome,
     ReportFacts,
 )
-from agentbench.taxonomy import FailureReason, Fault, StageName
+from agentbench.taxonomy import (
+    AGENT_STAGES,
+    TIMEOUT_EXIT_CODES,
+    FailureReason,
+    Fault,
+    StageName,
+)
 
 _NETWORK_PHRASES = re.compile(
     r"could not resolve host"
@@ -52,10 +58,8 @@ _REASON_OF_OUTCOME = {
 _CUT_SHORT = frozenset({PytestOutcome.TIMEOUT, PytestOutcome.CRASH})
 _TESTS_RAN = frozenset({PytestOutcome.FAILED, PytestOutcome.UNVERIFIED})
 _WITHOUT_FAILURE = frozenset({PytestOutcome.PASSED, PytestOutcome.UNVERIFIED})
-_AGENTS_OWN = frozenset({StageName.AGENT_RUN, StageName.FINAL_TEST})
 _FETCHES = frozenset({StageName.GIT_CLONE, StageName.GIT_CHECKOUT})
 _FETCH_REASONS = frozenset({FailureReason.GIT_CLONE_FAILED, FailureReason.GIT_CHECKOUT_FAILED})
-_MAPPED_TIMEOUTS = frozenset({124, 137})
 _AGENT_ENDINGS = {
     AgentEnding.STEP_LIMIT: FailureReason.AGENT_GAVE_UP,
     AgentEnding.COST_LIMIT: FailureReason.AGENT_GAVE_UP,
@@ -67,9 +71,10 @@ _AGENT_ENDINGS = {
 }
 # A cancelled run reaches a stage as RunCancelled. If only the agent reports an interruption, its
 # failure must not be retried for that.
-_NEVER_INFRASTRUCTURE = frozenset({AgentEnding.CRASHED, AgentEnding.INTERRUPTED})
+AGENT_CRASHES = frozenset({AgentEnding.CRASHED, AgentEnding.INTERRUPTED})
+"""The endings of an agent whose own program failed."""
 # The harness's deadline outweighs these endings; other endings are more specific than a deadline.
-_OUTWEIGHED_BY_DEADLINE = _NEVER_INFRASTRUCTURE | {AgentEnding.SUBMITTED, AgentEnding.TOOL_ERROR}
+_OUTWEIGHED_BY_DEADLINE = AGENT_CRASHES | {AgentEnding.SUBMITTED, AgentEnding.TOOL_ERROR}
 
 
 class Failure(Schema):
@@ -235,7 +240,7 @@ def _from_exception(stage: StageName, fact: ExceptionFact) -> Failure:
     reason = fact.reason
     if fact.fault is not None:
         fault = fact.fault
-    elif stage in _AGENTS_OWN and reason in _FETCH_REASONS | {FailureReason.UNKNOWN}:
+    elif stage in AGENT_STAGES and reason in _FETCH_REASONS | {FailureReason.UNKNOWN}:
         fault = Fault.AGENT  # raised by the agent's own code, or caused by its changes
     elif reason in _FETCH_REASONS and network_failure(fact.message):
         fault = Fault.INFRASTRUCTURE
@@ -252,7 +257,7 @@ def _from_agent(stage: StageName, ending: AgentEnding, evidence: Evidence) -> Fa
     reason = _agent_reason(ending, evidence.command)
     if reason is None:
         return None
-    default = Fault.AGENT if ending in _NEVER_INFRASTRUCTURE else reason.fault
+    default = Fault.AGENT if ending in AGENT_CRASHES else reason.fault
     detail = evidence.agent_detail or f"the agent ended in {ending.value}"
     return Failure(stage=stage, reason=reason, fault=evidence.agent_fault or default, detail=detail)
 
@@ -268,7 +273,7 @@ def _outweighs(command: CommandResult, ending: AgentEnding, evidence: Evidence) 
 def _agent_reason(ending: AgentEnding, command: CommandResult | None) -> FailureReason | None:
     if ending is AgentEnding.SUBMITTED:
         return None
-    if ending is AgentEnding.TOOL_ERROR and command and _exit_code(command) in _MAPPED_TIMEOUTS:
+    if ending is AgentEnding.TOOL_ERROR and command and _exit_code(command) in TIMEOUT_EXIT_CODES:
         return FailureReason.TIMEOUT  # GNU timeout inside the agent, or a kill
     return _AGENT_ENDINGS[ending]
 
@@ -344,7 +349,7 @@ def _exit_code(command: CommandResult) -> int:
 def _fault(stage: StageName, reason: FailureReason, command: CommandResult) -> Fault:
     if command.ending is Ending.LOST:
         return Fault.INFRASTRUCTURE
-    if stage in _AGENTS_OWN:
+    if stage in AGENT_STAGES:
         return Fault.AGENT
     if stage in _FETCHES and reason is FailureReason.TIMEOUT:
         return Fault.INFRASTRUCTURE

@@ -6,6 +6,7 @@ from typing import Literal
 
 from agentbench.core.schema import Schema
 from agentbench.scoring.classification import (
+    AGENT_CRASHES,
     Failure,
     classify,
     collection_error_message,
@@ -13,7 +14,6 @@ from agentbench.scoring.classification import (
 )
 from agentbench.scoring.evidence import (
     FAILING_OUTCOMES,
-    AgentEnding,
     CaseOutcome,
     CollectionFact,
     Ending,
@@ -35,10 +35,9 @@ from agentbench.scoring.expectation import (
     with_node_ids,
 )
 from agentbench.scoring.node_ids import files_of
-from agentbench.taxonomy import FailureReason, Fault, StageName
+from agentbench.taxonomy import AGENT_STAGES, FailureReason, Fault, StageName
 
 _NUMBER = re.compile(r"0x[0-9a-f]+|\d+")  # addresses, times and counts differ between equal runs
-_CRASHES = frozenset({AgentEnding.CRASHED, AgentEnding.INTERRUPTED})
 
 
 class CaseChange(Schema):
@@ -348,7 +347,7 @@ def _crashed(agent_run: Evidence) -> bool:
     """Whether the agent's own program failed before it answered the task."""
     failure = classify(StageName.AGENT_RUN, agent_run)
     own_reasons = {FailureReason.UNKNOWN, FailureReason.INTERRUPTED}
-    by_itself = agent_run.exception is not None or agent_run.agent in _CRASHES
+    by_itself = agent_run.exception is not None or agent_run.agent in AGENT_CRASHES
     if failure is None or not by_itself:
         return False
     return failure.reason in own_reasons and failure.fault is Fault.AGENT
@@ -369,8 +368,7 @@ def _could_not_start(evidence: Evidence) -> bool:
 
 # Whether a stage before the agent's failed; such an attempt has no valid final test.
 def _stopped_early(failures: Sequence[Failure]) -> bool:
-    own = {StageName.AGENT_RUN, StageName.FINAL_TEST}
-    return any(failure.stage not in own for failure in failures)
+    return any(failure.stage not in AGENT_STAGES for failure in failures)
 
 
 # The first critical finding; changes to the runner that the baseline has, too, are none.

@@ -26,8 +26,8 @@ from agentbench.tasks.mcp_servers import McpServer
 from agentbench.tasks.problem import AgentLimits, Seconds, TaskId
 from agentbench.tasks.steps import StepTable, check_steps
 from agentbench.tasks.task import EnvironmentSettings, TaskSetup
-from agentbench.tasks.test_command import DEFAULT_COMMANDS, parse_test_command
-from agentbench.tasks.test_runner_name import Runner
+from agentbench.tasks.test_command import parse_test_command
+from agentbench.tasks.test_runner_name import RUNNER_COMMANDS, Runner
 
 # A workspace is read as a whole, and its files are given to the agent's user.
 _SYSTEM_FOLDERS = frozenset(
@@ -121,7 +121,7 @@ def with_usual_command(values: object, key: str) -> object:
     """A table's values, with the usual command of its runner if they have no command."""
     if not isinstance(values, dict) or values.get("runner") not in set(Runner):
         return values
-    return {key: DEFAULT_COMMANDS[Runner(values["runner"])], **values}
+    return {key: RUNNER_COMMANDS[Runner(values["runner"])].usual, **values}
 
 
 def _pytest_command(command: str, info: ValidationInfo) -> str:
@@ -187,7 +187,7 @@ class PytestTable(Schema):
     """`[tests]`: the command of the tests, and the deciding tests."""
 
     runner: Runner = Runner.PYTEST
-    command: PytestLine = DEFAULT_COMMANDS[Runner.PYTEST]
+    command: PytestLine = RUNNER_COMMANDS[Runner.PYTEST].usual
     before: tuple[scripts.ShellLine, ...] = ()
     """Shell commands that every judged run starts with, for example to build an extension."""
     paths: tuple[scripts.InsidePath, ...] = ()

@@ -2,34 +2,19 @@
 
 import re
 import shlex
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from types import MappingProxyType
 from typing import ClassVar
 
-from agentbench.tasks.test_runner_name import Runner
+from agentbench.tasks.test_runner_name import RUNNER_COMMANDS, Runner
 
 _INTERPRETER = re.compile(r"python(3(\.\d{1,2})?)?")
 _SHELL = re.compile(r"[|&;<>`\n\r\x00]|\$\(|\$\{")
-_EXPECTED_COMMANDS = {
-    Runner.PYTEST: "expected `pytest …` or `python[3[.N]] -m pytest …`",
-    Runner.UNITTEST: "expected `python[3[.N]] -m unittest …`",
-    Runner.DJANGO: "expected `python[3[.N]] tests/runtests.py …`",
-}
 _RUN_NO_TEST = frozenset(
     {"--co", "--collect-only", "--collectonly", "--fixtures", "--fixtures-per-test", "--funcargs",
      "--markers", "--setup-only", "--setuponly", "--setup-plan", "--setupplan", "--cache-show",
      "--help", "-h", "--version", "-V", "-VV"}
 )  # fmt: skip
-DEFAULT_COMMANDS: Mapping[Runner, str] = MappingProxyType(
-    {
-        Runner.PYTEST: "python -m pytest",
-        Runner.UNITTEST: "python -m unittest",
-        Runner.DJANGO: "python tests/runtests.py --settings=test_sqlite --parallel 1 --verbosity 2",
-    }
-)
-"""The command of each runner, unless a task gives another one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +46,7 @@ def parse_test_command(text: str, runner: Runner | None = None) -> TestCommand:
         ValueError: it does not start the runner, or needs a shell; says what was expected and
             found.
     """
-    expected = _EXPECTED_COMMANDS[runner or Runner.PYTEST]
+    expected = f"expected {RUNNER_COMMANDS[runner or Runner.PYTEST].expected}"
     # `-k "a|b"` is an expression, not a pipe.
     unquoted = re.sub(r"'[^']*'|\"(?:[^\"\\`$]|\\.)*\"", "", text)
     if _SHELL.search(unquoted):
@@ -93,7 +78,8 @@ def _command_of(words: list[str]) -> TestCommand | None:
         return TestCommand(as_module=False, options=tuple(words[1:]))
     if not words or not _INTERPRETER.fullmatch(words[0]):
         return None
-    if words[1:2] == ["-m"] and words[2:3] in (["pytest"], ["unittest"]):
+    modules = [[runner.value] for runner, each in RUNNER_COMMANDS.items() if each.is_module]
+    if words[1:2] == ["-m"] and words[2:3] in modules:
         return TestCommand(
             as_module=True,
             interpreter=words[0],

@@ -15,6 +15,13 @@ from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportSource
 _CUT_OFF_MESSAGE = "the run ended before this test did"
 
 
+def nothing_reported() -> evidence.ReportFacts:
+    """The facts of a run before its reports are read."""
+    return evidence.ReportFacts(
+        outcome=evidence.PytestOutcome.UNVERIFIED, source=ReportSource.EXIT_CODE, complete=False
+    )
+
+
 class PytestSummary(Schema):
     """Tests by outcome. `errors` includes collection errors, `total` only tests."""
 
@@ -80,7 +87,10 @@ class PytestResult(Schema):
     spawn_error: str | None = None
     detail: str | None = None  # the text of an interrupt or of an internal error
     versions: Versions | None = None
-    internals_changed: Annotated[tuple[str, ...], Field(exclude=True)] = ()
+    partial_facts: Annotated[
+        evidence.ReportFacts, Field(default_factory=nothing_reported, exclude=True)
+    ]
+    """What the runner said of the run as a whole; `parse.facts_of` adds the rest."""
 
 
 class PhaseName(StrEnum):
@@ -150,7 +160,9 @@ class ReportedSession:
     detail: str | None = None
     versions: Versions | None = None
     root: str = ""  # the folder that the tests run in
-    internals_changed: list[str] = field(default_factory=list)
+    internals_changed: list[str] = field(default_factory=list)  # may have many repetitions
+    partial_facts: evidence.ReportFacts = field(default_factory=nothing_reported)
+    """What the runner said of the run as a whole, for the record."""
     json_report: JsonObject = field(default_factory=dict)
     report_left_out: bool = False  # the report exists, but is too large to be stored
 

@@ -142,14 +142,14 @@ def result_of(
         detail=session.detail,
         versions=session.versions,
         omitted=("json_report",) if session.report_left_out else (),
-        internals_changed=tuple(dict.fromkeys(session.internals_changed)),
+        partial_facts=session.partial_facts,
     )
 
 
 def merge_sessions(stream: ReportedSession, report: ReportedSession) -> ReportedSession:
     """The stream's session, or the report's if it never started; a test's worse result counts."""
     if not stream.started:
-        report.internals_changed += stream.internals_changed
+        report.partial_facts = stream.partial_facts
         report.spawn_error = stream.spawn_error
         return report
     stream.json_report = report.json_report
@@ -163,7 +163,7 @@ def merge_sessions(stream: ReportedSession, report: ReportedSession) -> Reported
 def facts_of(result: PytestResult, trust: ReportTrust) -> ReportFacts:
     """The part of a result that a verdict needs."""
     counts = Counter(case.outcome for case in result.tests)
-    return ReportFacts(
+    return result.partial_facts.replace(
         outcome=result.outcome,
         source=result.source,
         trust=trust,
@@ -186,8 +186,6 @@ def facts_of(result: PytestResult, trust: ReportTrust) -> ReportFacts:
             error.fact or collection_fact(error.file, error.message, "", "")
             for error in result.collection_errors[:_MAX_COLLECTION_FACTS]
         ),
-        internals_changed=result.internals_changed,
-        python=result.versions.python if result.versions is not None else None,
     )
 
 

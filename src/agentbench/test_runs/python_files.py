@@ -25,13 +25,10 @@ _CONFIGURATION = frozenset(
 _STARTED_WITH_PYTHON = frozenset({"sitecustomize", "usercustomize"})
 _PLUGIN_ROOTS = frozenset(
     {"pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py", "xdist", "execnet",
-     "exceptiongroup", "tomli", "colorama", "typing_extensions", "agentbench_reporter",
-     "agentbench_launch", "agentbench_unittest", "agentbench_unittest_loading",
-     "agentbench_canonical", "agentbench_canonical_bounds", "agentbench_canonical_readers",
-     "agentbench_recorder", "agentbench_time_limits"}
+     "exceptiongroup", "tomli", "colorama", "typing_extensions"}
 )  # fmt: skip
 _IMPORTABLE_SUFFIXES = frozenset({".py", ".so", ".pyd"})
-_SHADOWABLE = frozenset(sys.stdlib_module_names) | _PLUGIN_ROOTS
+_OWN_PREFIX = "agentbench_"  # of the programs in `mounted`, which are imported by their names
 _CONFIGURES = "configuration of the tests"
 _AT_START = "runs whenever Python starts"
 _SHADOWS = "shadows the standard library, pytest or a plugin"
@@ -55,7 +52,7 @@ class PythonScriptFiles:
     def why(self, path: PurePosixPath) -> Protected | None:
         if _starts_with_python(path):
             return _protected(path, _AT_START)
-        is_plugin = _shadows(path, _PLUGIN_ROOTS, self._roots)
+        is_plugin = _shadows(path, _is_plugin, self._roots)
         return _protected(path, _SHADOWS_PLUGIN) if is_plugin else None
 
     def judged(
@@ -97,14 +94,14 @@ class PythonTestFiles(PythonScriptFiles):
             BYTE_CODE: path.suffix in {".pyc", ".pyo"} or "__pycache__" in parts,
             _AT_START: _starts_with_python(path),
             "could register a plugin": any(p.endswith((".egg-info", ".dist-info")) for p in parts),
-            _SHADOWS: _shadows(path, _SHADOWABLE, self._roots),
+            _SHADOWS: _shadows(path, _is_imported, self._roots),
         }
         why = next((why for why, applies in reasons.items() if applies), None)
         folder = self._script_folder
         if why is None and folder is not None and path.is_relative_to(folder):
             if path.parent == folder:
                 why = _CONFIGURES
-            elif _shadows(path.relative_to(folder), _SHADOWABLE, set()):
+            elif _shadows(path.relative_to(folder), _is_imported, set()):
                 why = _SHADOWS
         return None if why is None else _protected(path, why)
 
@@ -153,7 +150,7 @@ def _is_named_test(path: PurePosixPath) -> bool:
 def _protected(path: PurePosixPath, why: str) -> Protected:
     # A new `json.py` may be an accident, a new `pluggy.py` hardly.
     if why in {_SHADOWS, _SHADOWS_PLUGIN}:
-        return Protected(why, tampers=_root_of(path) in _PLUGIN_ROOTS)
+        return Protected(why, tampers=_is_plugin(_root_of(path)))
     return Protected(why, tampers=why in {_CONFIGURES, _AT_START})
 
 
@@ -162,9 +159,17 @@ def _starts_with_python(path: PurePosixPath) -> bool:
     return path.suffix == ".pth" or not _STARTED_WITH_PYTHON.isdisjoint(stems)
 
 
-def _shadows(path: PurePosixPath, names: frozenset[str], roots: set[str]) -> bool:
+def _is_plugin(module: str) -> bool:
+    return module in _PLUGIN_ROOTS or module.startswith(_OWN_PREFIX)
+
+
+def _is_imported(module: str) -> bool:
+    return module in sys.stdlib_module_names or _is_plugin(module)
+
+
+def _shadows(path: PurePosixPath, applies: Callable[[str], bool], roots: set[str]) -> bool:
     root = _root_of(path)
-    return path.suffix in _IMPORTABLE_SUFFIXES and root in names and root not in roots
+    return path.suffix in _IMPORTABLE_SUFFIXES and applies(root) and root not in roots
 
 
 def _root_of(path: PurePosixPath) -> str:

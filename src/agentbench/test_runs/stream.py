@@ -37,6 +37,8 @@ def read_stream(lines: Iterable[str]) -> model.ReportedSession:
         _read_record(session, record)
     if forged:
         session.internals_changed.append(FORGED)
+    changed = tuple(dict.fromkeys(session.internals_changed))
+    session.partial_facts = session.partial_facts.replace(internals_changed=changed)
     return session
 
 
@@ -51,6 +53,7 @@ def _read_record(session: model.ReportedSession, record: JsonObject) -> None:
                 python=text(record.get("python"), 100),
                 in_project=record.get("in_project") is True,
             )
+            session.partial_facts = session.partial_facts.replace(python=session.versions.python)
         case "spawn" if not session.started:
             # After the start, only a forged line says so.
             session.spawn_error = text(record.get("error"))

@@ -2,7 +2,7 @@ import pytest
 
 from agentbench.cli.doctor import check_base_image, diagnose
 from agentbench.core.files import OWNER
-from agentbench.sandbox.registry import BACK_ENDS_BY_NAME
+from agentbench.sandbox.back_ends import BACK_ENDS_BY_NAME
 
 pytestmark = pytest.mark.full
 

@@ -26,6 +26,13 @@ def test_an_interrupt_is_told_from_other_faults_of_the_infrastructure():
 
 
 @pytest.mark.parametrize(
+    ("make", "is_repeated"), [(lost, True), (interrupted, False), (failed, False)]
+)
+def test_only_infrastructure_failures_are_retried(make, is_repeated):
+    assert AttemptSummary.of(make()).is_retryable is is_repeated
+
+
+@pytest.mark.parametrize(
     ("attempt", "retry_of", "name"), [(1, None, "one/1"), (3, 2, "one/3.retry-2")]
 )
 def test_an_attempt_is_named_by_its_folder(attempt, retry_of, name):

@@ -138,7 +138,7 @@ def test_forks():
     _, result = run_in({"test_m.py": closing}, options=("-s",))
     assert [case.outcome for case in result.tests] == ["passed", "passed"]
     assert result.source == "stream"
-    assert result.internals_changed == ()
+    assert result.partial_facts.internals_changed == ()
 
 
 @pytest.mark.parametrize("version", ["7.4.4", NEWEST])

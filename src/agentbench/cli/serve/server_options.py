@@ -12,6 +12,7 @@ import typer
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
 from agentbench.mcp.error_mode import ErrorMode
+from agentbench.sandbox.back_ends import SandboxName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +68,7 @@ class McpServerOptions:
             "--task", help="A task, whose project is served from its own sandbox instead."
         ),
     ] = None
-    sandbox: options.Sandbox = options.SandboxName.AUTO
+    sandbox: options.Sandbox = SandboxName.AUTO
     transport: Annotated[
         McpTransport,
         typer.Option("--transport", help="The transport between clients and the server."),

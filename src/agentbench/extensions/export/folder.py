@@ -1,6 +1,5 @@
 """The folder of a data set. It gets its name when it is complete."""
 
-import errno
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -8,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from agentbench.core.files import UNFINISHED
+from agentbench.core.files import DISK_FULL_ERRORS, UNFINISHED
 from agentbench.errors import UsageError
 
 CARD: Final = "README.md"
@@ -16,7 +15,6 @@ DATA: Final = "data"
 MARK: Final = "<!-- written by agentbench export -->"
 """A line of each card, by which a data set is recognised before it is overwritten."""
 _HEAD_BYTES = 64 * 1024
-_DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 @contextmanager
@@ -43,7 +41,7 @@ def data_set_folder(target: Path, *, overwrite: bool) -> Iterator[Path]:
             (scratch / DATA).rename(target / DATA)
             (scratch / CARD).replace(target / CARD)
     except OSError as error:
-        if error.errno not in _DISK_FULL:
+        if error.errno not in DISK_FULL_ERRORS:
             raise
         raise UsageError(
             f"{target}: cannot be written ({error.strerror}); choose another --output"

@@ -13,9 +13,10 @@ from pathlib import PurePosixPath
 from typing import ClassVar
 
 from agentbench.agents.interface import AgentOutcome, Budget
+from agentbench.agents.preset import mcp_refusal
 from agentbench.core.extras import DISTRIBUTION
 from agentbench.core.untrusted_json import cut_middle
-from agentbench.errors import LLMError, UsageError
+from agentbench.errors import LLMError
 from agentbench.extensions.llm import endings
 from agentbench.extensions.llm.endings import NoAnswerError, complete_with_retries
 from agentbench.extensions.llm.tools import (
@@ -227,10 +228,7 @@ class LlmAgent:
         # As other agents without a client for them: an attempt without its servers would be judged
         # for something else.
         if problem.mcp_servers:
-            raise UsageError(
-                f"--agent llm does not support MCP servers, which the task {problem.id} has: "
-                "take claude-code, codex, gemini-cli or qwen-code"
-            )
+            raise mcp_refusal("llm", problem)
         command = parse_test_command(problem.test_command)
         project = sandbox_project(sandbox, command, env=problem.test_env, isolated=True)
         context = ToolContext(sandbox=sandbox, budget=budget, project=project)

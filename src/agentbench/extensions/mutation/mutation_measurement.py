@@ -22,10 +22,10 @@ from agentbench.errors import AttemptError, InputError, RunCancelled, Unavailabl
 from agentbench.extensions.mutation.mutants import FixedFile, Mutant, mutants_of
 from agentbench.integrity.extraction import WorkspaceChange
 from agentbench.integrity.protection import JudgedChange
-from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions
 from agentbench.runs.scheduler import fitting_jobs
 from agentbench.sandbox.interface import SandboxProvider
+from agentbench.sandbox.registry import select_back_end
 from agentbench.scoring.evidence import Ending, Evidence, ReportFacts
 from agentbench.scoring.expectation import resolve_expectation, shortfall_of, with_node_ids
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
@@ -64,7 +64,8 @@ def measure(
         UnavailableError: there is no sandbox.
         UsageError: an option is wrong.
     """
-    provider = select_sandbox(settings.options).provider
+    options = settings.options
+    provider = select_back_end(options.sandbox, cache_dir=options.cache_dir).provider
     measured = []
     for task in tasks:
         strength = _measure_task(task, settings, provider)

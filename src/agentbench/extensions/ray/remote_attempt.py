@@ -26,9 +26,10 @@ from agentbench.core.files import owned_folder, write_atomically
 from agentbench.core.host import usable_cache_dir
 from agentbench.errors import UnavailableError, UsageError
 from agentbench.models.interface import ModelGateway
-from agentbench.runs.components import agent_of, remove_all_orphans, select_sandbox
+from agentbench.runs.components import agent_of, remove_all_orphans
 from agentbench.runs.options import RunOptions, open_model
 from agentbench.sandbox.interface import SandboxProvider
+from agentbench.sandbox.registry import select_back_end
 from agentbench.tasks.task import Task
 
 MOST_BYTES = 64 << 20
@@ -210,9 +211,8 @@ def run_on_node(remote: RemoteAttempt) -> RemoteResult:
 # This node's back end; removes orphans of killed runs first, once per process.
 @cache
 def _provider(sandbox: str, cache_dir: Path) -> SandboxProvider:
-    options = RunOptions(sandbox=sandbox, cache_dir=cache_dir)
-    provider = select_sandbox(options).provider
-    remove_all_orphans(cache_dir, provider, say=options.say)
+    provider = select_back_end(sandbox, cache_dir=cache_dir).provider
+    remove_all_orphans(cache_dir, provider, say=lambda _line: None)
     return provider
 
 

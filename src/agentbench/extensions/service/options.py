@@ -9,6 +9,7 @@ import typer
 from agentbench.attempt.executor_name import ExecutorName
 from agentbench.cli import options
 from agentbench.judge.reward_kind import RewardKind
+from agentbench.sandbox.back_ends import SandboxName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,7 @@ class JudgeServerOptions(options.TaskSelection):
     ] = False
     jobs: options.Jobs = "auto"
     executor: options.Executor = ExecutorName.LOCAL
-    sandbox: options.Sandbox = options.SandboxName.AUTO
+    sandbox: options.Sandbox = SandboxName.AUTO
     retries: options.Retries = 2
     runtime: options.Runtime = None
     registry: options.Registry = None

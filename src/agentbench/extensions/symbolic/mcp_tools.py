@@ -18,8 +18,9 @@ from agentbench.extensions.symbolic.symbolic_tools import (
     offered_tools,
 )
 from agentbench.mcp.server import answer_errors, run_in_thread
+from agentbench.sandbox.back_ends import BACK_ENDS
 from agentbench.sandbox.interface import SandboxProvider
-from agentbench.sandbox.registry import BACK_ENDS, select_back_end
+from agentbench.sandbox.registry import select_back_end
 from agentbench.test_tools import arguments, envelope
 from agentbench.test_tools.arguments import NamedTool
 from agentbench.test_tools.envelope import PathMask

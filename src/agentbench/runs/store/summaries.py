@@ -34,6 +34,7 @@ class AttemptSummary:
     is_metered: bool  # whether it used a model
     cost_usd: float | None
     was_interrupted: bool  # our own Ctrl-C interrupted it
+    is_retryable: bool  # by the retry rule
     tokens: int | None  # in and out; None if no model was used
     model: str | None
     task_digest: str
@@ -65,6 +66,7 @@ class AttemptSummary:
             is_metered=usage is not None,
             cost_usd=usage.cost_usd if usage is not None else None,
             was_interrupted=was_interrupted(record),
+            is_retryable=is_retryable(record),
             tokens=usage.input_tokens + usage.output_tokens if usage is not None else None,
             model=record.model,
             task_digest=record.task_digest,
@@ -91,6 +93,15 @@ def attempt_key(summary: AttemptSummary) -> AttemptKey:
 def counts_as_failure(record: AttemptRecord) -> bool:
     """Whether an attempt counts for `--max-failures`: unresolved, not because of infrastructure."""
     return not record.resolved and record.fault is not Fault.INFRASTRUCTURE
+
+
+def is_retryable(record: AttemptRecord) -> bool:
+    """The retry rule: whether an attempt is repeated while retries are left.
+
+    Runs, `resume` and judges follow it. An interrupted attempt did not fail: `resume` repeats it,
+    however many retries are left.
+    """
+    return record.fault is Fault.INFRASTRUCTURE and not was_interrupted(record)
 
 
 def was_interrupted(record: AttemptRecord) -> bool:

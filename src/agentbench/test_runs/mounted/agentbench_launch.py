@@ -217,7 +217,9 @@ def _run_unittest(options: argparse.Namespace, stream: RecordStream) -> int:
         _restore_paths(script.parent, Path(options.script))
         return int(watcher.run_script(options.script, options.args, options.target))
     _restore_paths(Path.cwd(), Path(str(reporter.unittest.__file__)).with_name("__main__.py"))
-    return int(watcher.run_unittest(options.args, options.target))
+    loading = sys.modules["agentbench_unittest_loading"]
+    loader = loading.TargetLoader(options.target, watcher.collect_error, watcher.collect_skip)
+    return int(watcher.run_unittest(options.args, loader))
 
 
 def _put_start(stream: RecordStream, **fields: object) -> None:

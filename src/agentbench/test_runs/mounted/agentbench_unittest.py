@@ -119,10 +119,9 @@ class Reporter:
         self._failures = self._errors = self._count = 0
         self._wrap_unittest()
 
-    def run_unittest(self, options: "list[str]", targets: "list[str]") -> int:
-        """Run `python -m unittest`, with files in place of the tests that the options name."""
+    def run_unittest(self, options: "list[str]", loader: unittest.TestLoader) -> int:
+        """Run `python -m unittest` with the tests of a loader."""
         argv = [sys.executable + " -m unittest", *options]
-        loader = loading.TargetLoader(targets, self.collect_error, self.collect_skip)
         run = unittest.main
         return self._guard(".", lambda: run(None, argv=argv, testLoader=loader, exit=False))
 

@@ -13,8 +13,8 @@ from agentbench.attempt.context import limits_of
 from agentbench.attempt.preparing import prepare_task
 from agentbench.attempt.resources import RunResources
 from agentbench.errors import InputError, SandboxError, UnavailableError
-from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions
+from agentbench.sandbox.registry import select_back_end
 from agentbench.tasks.problem import Problem, TaskId
 from agentbench.tasks.task import AnswerKey, RepoSource, Task, TaskEnvironment
 from agentbench.tasks.test_command import parse_test_command
@@ -56,7 +56,7 @@ def try_proposals(
     Raises:
         InputError: no proposal works; says why each failed.
     """
-    provider = select_sandbox(options).provider
+    provider = select_back_end(options.sandbox, cache_dir=options.cache_dir).provider
     resources = RunResources.of(provider, options.settings(), cache_dir=options.cache_dir)
     faults: list[str] = []
     absent: dict[str | None, str] = {}
