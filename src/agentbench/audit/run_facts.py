@@ -33,21 +33,14 @@ class RunFolder:
 
     folder: Path
     configuration: RunConfiguration
-    all_records: tuple[AttemptRecord, ...]  # each line of attempts.jsonl
-    set_aside: tuple[str, ...]  # a sentence for each line that is not a record
-    latest: tuple[AttemptRecord, ...]  # the last record of each attempt
+    all_records: tuple[AttemptRecord, ...] = ()  # each line of attempts.jsonl
+    set_aside: tuple[str, ...] = ()  # a sentence for each line that is not a record
+    latest: tuple[AttemptRecord, ...] = ()  # the last record of each attempt
 
     @classmethod
     def with_one(cls, store: RunStore, record: AttemptRecord) -> "RunFolder":
         """A run of which only one record is read."""
-        one = (record,)
-        return cls(
-            folder=store.folder,
-            configuration=store.configuration(),
-            all_records=one,
-            set_aside=(),
-            latest=one,
-        )
+        return cls(folder=store.folder, configuration=store.configuration(), latest=(record,))
 
     def read(self, relative: str, *, limit: int = _FILE_BYTES) -> bytes:
         """The content of a file of the run.

@@ -85,9 +85,16 @@ def behaviour_of(facts: BehaviourFacts) -> AttemptBehaviour:
             unknown[tag] = missing
         elif signs := tuple(rule.find(facts)):
             found.append(Behaviour(tag=tag, signs=signs[:_MAX_SIGNS]))
-    record = facts.record
+    record, timeline = facts.record, facts.timeline
+    solved = timeline.first_solved if timeline is not None else None
+    lost = timeline.lost_again if timeline is not None else None
     return AttemptBehaviour(
-        task_id=record.task_id, attempt=record.attempt, found=tuple(found), unknown=unknown
+        task_id=record.task_id,
+        attempt=record.attempt,
+        found=tuple(found),
+        unknown=unknown,
+        solved_at_step=facts.step_of_state(solved) if solved is not None else None,
+        lost_at_step=facts.step_of_state(lost) if lost is not None else None,
     )
 
 

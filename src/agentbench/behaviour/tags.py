@@ -271,6 +271,10 @@ class AttemptBehaviour(Schema):
     """The tags that hold."""
     unknown: dict[Tag, str] = Field(default_factory=dict)
     """The tags that cannot be known, and why."""
+    solved_at_step: int | None = None
+    """The step after which all tests that decide passed first; null: none, or no timeline."""
+    lost_at_step: int | None = None
+    """The first step after it that broke one of them; null: none, or no timeline."""
 
     @property
     def tags(self) -> frozenset[Tag]:

@@ -88,6 +88,10 @@ def test_chat_has_the_messages_of_the_agent(exported, runs, load):
     tools = {tool["function"]["name"] for tool in json.loads(row["tools"])}
     assert {"read_file", "edit", "run", "submit"} <= tools
     assert (row["reward"], row["reason"], row["kind"]) == (1.0, None, "conversation")
+    assert (row["behaviour"], row["solved_at_step"]) == (
+        ["never-ran-tests", "own-test-missing"],
+        None,
+    )
 
 
 def test_attempt_without_a_conversation_is_the_instruction_and_the_patch(exported, runs):

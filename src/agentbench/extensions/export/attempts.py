@@ -1,10 +1,14 @@
 """Reads the attempts of an export, and says why one is left out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from agentbench.attempt.logs import EXCHANGE_LOG
 from agentbench.attempt.record import AttemptRecord
+from agentbench.audit.run_facts import RunFolder
+from agentbench.behaviour.facts import BehaviourReader
+from agentbench.behaviour.rules import behaviour_of
+from agentbench.behaviour.tags import AttemptBehaviour
 from agentbench.extensions.export.chat import (
     ChatMessage,
     chat_messages,
@@ -59,6 +63,14 @@ class AttemptReader:
 
     tasks: TaskSources
     reward: RewardKind = RewardKind.RESOLVED
+    _behaviours: dict[Path, BehaviourReader] = field(default_factory=dict)
+
+    def _behaviour(self, run: SourceRun, record: AttemptRecord) -> AttemptBehaviour:
+        folder = run.reported.folder
+        if folder not in self._behaviours:
+            opened = RunFolder(folder=folder, configuration=run.configuration)
+            self._behaviours[folder] = BehaviourReader(opened, self.tasks.mirrors)
+        return behaviour_of(self._behaviours[folder].read(record))
 
     def read(self, run: SourceRun, record: AttemptRecord) -> ExportedAttempt:
         """Read an attempt.
@@ -91,7 +103,9 @@ class AttemptReader:
             kind, chat = "patch", patch_chat(answers.instruction, text)
         verdict = JudgeVerdict.of(record, "", self.reward)
         return ExportedAttempt(
-            facts=_facts(run, record, verdict, checked=answers is not None),
+            facts=_facts(
+                run, record, verdict, self._behaviour(run, record), checked=answers is not None
+            ),
             verdict=verdict,
             record=record,
             trajectory=trajectory,
@@ -131,7 +145,12 @@ def _trajectory(
 
 
 def _facts(
-    run: SourceRun, record: AttemptRecord, verdict: JudgeVerdict, *, checked: bool
+    run: SourceRun,
+    record: AttemptRecord,
+    verdict: JudgeVerdict,
+    behaviour: AttemptBehaviour,
+    *,
+    checked: bool,
 ) -> AttemptFacts:
     return AttemptFacts(
         task_id=record.task_id,
@@ -148,5 +167,8 @@ def _facts(
         quarantined=record.quarantined,
         reason=record.failure_reason,
         fault=record.fault,
+        behaviour=tuple(each.tag.value for each in behaviour.found),
+        solved_at_step=behaviour.solved_at_step,
+        lost_at_step=behaviour.lost_at_step,
         checked=checked,
     )

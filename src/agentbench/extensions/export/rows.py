@@ -48,6 +48,12 @@ class AttemptFacts(Schema):
     """Why it is not resolved; null exactly if it is resolved."""
     fault: Fault | None
     """The cause of the failure: the agent, the task or the infrastructure; null: no failure."""
+    behaviour: tuple[str, ...]
+    """What the agent did, as tags that docs/behaviour.md defines."""
+    solved_at_step: int | None
+    """The step after which all tests that decide passed first; null: none, or no timeline."""
+    lost_at_step: int | None
+    """The first step after it that broke one of them; null: none, or no timeline."""
     checked: bool
     """Whether the texts were searched for the task's hidden tests and its solution."""
 
