@@ -13,7 +13,8 @@ EXTENSIONS = sorted(
     path.parent.name for path in (ROOT / "src/agentbench/extensions").glob("*/__init__.py")
 )
 OWNERS = (
-    "agents/test_registry.py", "cli/test_agents.py", "cli/e2e/test_lazy_commands.py",
+    "agents/test_registry.py", "cli/e2e/test_lazy_commands.py", "cli/tasks/test_commands.py",
+    "cli/test_agents.py",
     "core/test_extensions.py", "docs/test_pages.py", "mcp/e2e/test_catalogue.py",
     "python_source/test_python_syntax.py", "runs/executors/test_local.py", "test_init.py",
     "test_planted_faults.py", "test_tiers.py",

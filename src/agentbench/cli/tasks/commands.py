@@ -9,6 +9,7 @@ import typer
 from agentbench.cli import options
 from agentbench.cli.tasks import formats, history, import_release
 from agentbench.core.display_text import counted, printable
+from agentbench.core.extensions import Slot, offers
 from agentbench.core.host import usable_cache_dir
 
 tasks = options.command_group("List, create, import and export tasks.")
@@ -25,10 +26,14 @@ tasks.command("new")(history.new_task)
 tasks.command("mine")(history.mine)
 importing.command("release")(import_release.import_release)
 importing.command("swebench")(formats.import_swebench)
-importing.command("harbor")(formats.import_harbor)
-exporting.command("harbor")(formats.export_harbor)
-tasks.add_typer(importing, name="import")
-tasks.add_typer(exporting, name="export")
+for slot, group, name in (
+    (Slot.TASK_IMPORT, importing, "import"),
+    (Slot.TASK_EXPORT, exporting, "export"),
+):
+    for form, row in offers(slot).items():
+        group.command(form)(row.load())
+    if group.registered_commands:
+        tasks.add_typer(group, name=name)
 
 
 @tasks.command("init")

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 import tomlkit
 
 from agentbench.core.network import Network
-from agentbench.importers.harbor.task_toml import split_env
+from agentbench.extensions.harbor.task_toml import split_env
 from agentbench.sandbox.interface import USER_ID
 from agentbench.tasks.scripts import (
     HealthCheck,

@@ -9,10 +9,10 @@ from pathlib import PurePosixPath
 import pytest
 
 from agentbench.errors import UsageError
-from agentbench.importers.harbor import export, exported_image
-from agentbench.importers.harbor.export import export_tasks
-from agentbench.importers.harbor.exported_table import WORKDIR
-from agentbench.importers.harbor.importing import HARBOR, harbor_format
+from agentbench.extensions.harbor import export, exported_image
+from agentbench.extensions.harbor.export import export_tasks
+from agentbench.extensions.harbor.exported_table import WORKDIR
+from agentbench.extensions.harbor.importing import HARBOR, harbor_format
 from agentbench.importers.task_folders import import_folders
 from agentbench.sandbox.interface import ImageSettings
 from agentbench.tasks.loading import load_task
@@ -22,9 +22,9 @@ from agentbench.tasks.task import RepoSource
 from agentbench.tasks.test_command import parse_test_command
 from tests.e2e.small_task import LISTED, SmallTask
 from tests.e2e.web_shop import COMPOSE, web_shop
-from tests.importers.harbor.harbor_folders import ALL_AGES, harbor_folder
-from tests.importers.harbor.own_tasks import greeting
-from tests.importers.harbor_corpus.run_harbor import CORPUS
+from tests.extensions.harbor.harbor_corpus.run_harbor import CORPUS
+from tests.extensions.harbor.harbor_folders import ALL_AGES, harbor_folder
+from tests.extensions.harbor.own_tasks import greeting
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import pytest
 import typer
 
 from agentbench.cli.options import ValidationOptions
-from agentbench.cli.tasks.formats import validate_and_report
+from agentbench.extensions.harbor.command import validate_and_report
 from agentbench.importers.task_folders import ImportResult
 from agentbench.tasks.dataset_rows import Rejection
 

@@ -27,7 +27,7 @@ def reward(folder, expected, *only) -> str:
     (folder / "expected.json").write_text(
         json.dumps({"fail_to_pass": [], "pass_to_pass": []} | expected)
     )
-    judge = files("agentbench.importers.harbor") / "mounted"
+    judge = files("agentbench.extensions.harbor") / "mounted"
     env = {
         "PYTHONPATH": str(judge),
         "AGENTBENCH_EXPECTED": str(folder / "expected.json"),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 
 from agentbench.core.network import Network, network_text
-from agentbench.importers.harbor.task_toml import (
+from agentbench.extensions.harbor.task_toml import (
     HarborEnvironmentTable,
     HarborTaskFile,
     PhaseTable,

@@ -5,8 +5,8 @@ import shlex
 import shutil
 from pathlib import Path
 
-from agentbench.importers.harbor.exported_table import NotExpressibleError, account_of, workdir_of
-from agentbench.importers.harbor.services import COMPOSE_FILE
+from agentbench.extensions.harbor.exported_table import NotExpressibleError, account_of, workdir_of
+from agentbench.extensions.harbor.services import COMPOSE_FILE
 from agentbench.tasks.compose_file import MAIN, main_table
 from agentbench.tasks.task import Task
 from agentbench.tasks.users import AGENT_USER, ROOT_USER, UserName

@@ -1,6 +1,6 @@
 import json
 
-from tests.importers.harbor.harbor_folders import harbor_folder
+from tests.extensions.harbor.harbor_folders import harbor_folder
 
 
 def test_tasks_are_written_and_said(cli, tasks, tmp_path):

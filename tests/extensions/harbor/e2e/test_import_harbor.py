@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from tests.importers.harbor.harbor_folders import ALL_AGES, harbor_folder
+from tests.extensions.harbor.harbor_folders import ALL_AGES, harbor_folder
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Build the missing images of the corpus: services from Debian packages, where no image can be pulled,
-# and the programs in services/. Needs agentbench/python:3.11, mmdebstrap, docker and a Debian mirror.
+# Build the missing images of tests with services: from Debian packages, where no image can be pulled,
+# and from the programs in this folder. Needs agentbench/python:3.11, mmdebstrap, docker and a Debian mirror.
 set -eu
 
 exists() {
@@ -18,5 +18,5 @@ debian bookworm redis-server agentbench-tests/redis:7
 debian trixie nftables,python3 agentbench-tests/nftables:1  # Harbor's rules need nft 1.1
 for service in gost store; do
     if exists "agentbench-tests/$service:1"; then continue; fi
-    docker build --quiet -t "agentbench-tests/$service:1" "$(dirname "$0")/services/$service"
+    docker build --quiet -t "agentbench-tests/$service:1" "$(dirname "$0")/$service"
 done

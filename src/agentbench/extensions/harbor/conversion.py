@@ -6,20 +6,20 @@ from pathlib import Path, PurePosixPath
 from pydantic import ValidationError
 
 from agentbench.core.schema import describe_validation_error
-from agentbench.importers.dockerfiles import DockerfileEnd
-from agentbench.importers.harbor.network import (
+from agentbench.extensions.harbor.network import (
     agent_network,
     environment_network,
     shares_network,
     verifier_network,
 )
-from agentbench.importers.harbor.services import COMPOSE_FILE, MainService, main_service
-from agentbench.importers.harbor.task_toml import (
+from agentbench.extensions.harbor.services import COMPOSE_FILE, MainService, main_service
+from agentbench.extensions.harbor.task_toml import (
     HarborEnvironmentTable,
     HarborStepTable,
     HarborTaskFile,
     split_env,
 )
+from agentbench.importers.dockerfiles import DockerfileEnd
 from agentbench.scoring.steps import RewardStrategy
 from agentbench.tasks.compose_file import MAIN
 from agentbench.tasks.problem import TaskId

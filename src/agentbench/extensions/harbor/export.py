@@ -10,20 +10,20 @@ from pathlib import Path, PurePosixPath
 from agentbench.attempt.expected_tests import judged_targets
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCloneError, InputError
-from agentbench.importers import task_folders
-from agentbench.importers.harbor.exported_image import write_environment, write_verifier_image
-from agentbench.importers.harbor.exported_table import (
+from agentbench.extensions.harbor.exported_image import write_environment, write_verifier_image
+from agentbench.extensions.harbor.exported_table import (
     NotExpressibleError,
     opens_networks,
     task_toml,
     workdir_of,
 )
-from agentbench.importers.harbor.importing import (
+from agentbench.extensions.harbor.importing import (
     IGNORE_FILE,
     ORIGINALS_FOLDER,
     SHARED_FOLDERS,
     read_harbor_task,
 )
+from agentbench.importers import task_folders
 from agentbench.sandbox.interface import ImageSettings
 from agentbench.tasks import writing
 from agentbench.tasks.dataset_rows import Rejection
@@ -222,7 +222,7 @@ def _pytest_files(task: Task, mirrors: Mirrors) -> _Files:
         raise NotExpressibleError(f"its tests run under {command.runner}; expected pytest")
     overlay = apply_patch_to_commit(task.answer_key.tests_patch, mirrors.of(task.source))
     removed = [path.as_posix() for path, file in overlay.items() if file is None]
-    judge = files("agentbench.importers.harbor") / "mounted" / _PLUGIN_FILE
+    judge = files("agentbench.extensions.harbor") / "mounted" / _PLUGIN_FILE
     # In pytest's own order, as agentbench runs them.
     targets = sorted(judged_targets(task), key=lambda target: PurePosixPath(target).parts)
     script = test_sh(command, targets, removed, workdir_of(task), task.problem.test_before)

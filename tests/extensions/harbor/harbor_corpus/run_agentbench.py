@@ -1,6 +1,6 @@
 """Judges the tasks of this corpus with agentbench and puts Harbor's rewards and ours into a table.
 
-    python -m tests.importers.harbor_corpus.run_agentbench --page docs/harbor.md [TASK ...]
+    python -m tests.extensions.harbor.harbor_corpus.run_agentbench --page docs/harbor.md [TASK ...]
 
 There is a run for each of `oracle`, `nop` (agent `noop`) and `wrong` (the oracle, on a copy whose
 solution is the task's `wrong/`). The exit code is 1 if a reward differs from expected.json.
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agentbench.runs.store.reading import read_run
-from tests.importers.harbor_corpus.run_harbor import AGENTS, CORPUS, EXPECTED, Judged, stage
+from tests.extensions.harbor.harbor_corpus.run_harbor import AGENTS, CORPUS, EXPECTED, Judged, stage
 
 COVERS = {
     "01-reward-text": "one reward in `reward.txt`, task file with all of `[task]`",

@@ -7,8 +7,8 @@ is the task's `wrong/`. Results of tasks that are not named are kept. A task tha
 expected.json runs only if it is named. build_images.sh makes the images first.
 
 Two images of Harbor's network sidecar come from a registry. Since they cannot be pulled everywhere,
-the sidecar is built on services/gost, and a `docker` in front of the real one gives Harbor's probe
-of the kernel another image. Harbor's rules and commands stay as they are.
+the sidecar is built on tests/e2e/service_images/gost, and a `docker` in front of the real one gives
+Harbor's probe of the kernel another image. Harbor's rules and commands stay as they are.
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentbench.importers.harbor.network import (
+from agentbench.extensions.harbor.network import (
     agent_network,
     environment_network,
     network_faults,
@@ -10,7 +10,7 @@ from agentbench.importers.harbor.network import (
     shares_network,
     verifier_network,
 )
-from agentbench.importers.harbor.task_toml import HarborTaskFile, parse_harbor_task_file
+from agentbench.extensions.harbor.task_toml import HarborTaskFile, parse_harbor_task_file
 
 
 def form(text: str) -> HarborTaskFile:

@@ -1,9 +1,9 @@
 import pytest
 
-from agentbench.importers.harbor.importing import read_harbor_task
+from agentbench.extensions.harbor.importing import read_harbor_task
 from agentbench.importers.task_folders import ConvertedTask
 from agentbench.tasks.task_file import TaskFile
-from tests.importers.harbor.harbor_folders import harbor_folder
+from tests.extensions.harbor.harbor_folders import harbor_folder
 
 COMPOSE = "environment/docker-compose.yaml"
 DB = "services: {db: {image: db}}\n"

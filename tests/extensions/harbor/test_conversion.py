@@ -5,13 +5,13 @@ from pathlib import PurePosixPath
 
 import pytest
 
+from agentbench.extensions.harbor.conversion import UnsupportedTaskError, convert_task_file
+from agentbench.extensions.harbor.importing import unsupported_features, unused_keys
+from agentbench.extensions.harbor.task_toml import HarborTaskFile, parse_harbor_task_file
 from agentbench.importers.dockerfiles import DockerfileEnd
-from agentbench.importers.harbor.conversion import UnsupportedTaskError, convert_task_file
-from agentbench.importers.harbor.importing import unsupported_features, unused_keys
-from agentbench.importers.harbor.task_toml import HarborTaskFile, parse_harbor_task_file
 from agentbench.tasks.problem import TaskId
-from tests.importers.harbor.harbor_folders import harbor_folder
-from tests.importers.harbor.test_importing import refused, task
+from tests.extensions.harbor.harbor_folders import harbor_folder
+from tests.extensions.harbor.test_importing import refused, task
 
 
 def form(text: str) -> HarborTaskFile:

@@ -1,12 +1,12 @@
 import pytest
 
-from agentbench.importers.harbor.task_toml import (
+from agentbench.extensions.harbor.task_toml import (
     HarborTaskFile,
     parse_harbor_task_file,
     split_env,
     unknown_keys,
 )
-from tests.importers.harbor.harbor_folders import ONE_FOUR, ONE_TWO, ONE_ZERO
+from tests.extensions.harbor.harbor_folders import ONE_FOUR, ONE_TWO, ONE_ZERO
 
 
 def test_plain_values_stay_as_they_are():

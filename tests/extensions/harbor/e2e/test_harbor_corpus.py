@@ -10,8 +10,8 @@ import pytest
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.taxonomy import Fault
 from tests.e2e.program import run_program
-from tests.importers.harbor_corpus.run_agentbench import UNSET, Ours, judge
-from tests.importers.harbor_corpus.run_harbor import AGENTS, EXPECTED
+from tests.extensions.harbor.harbor_corpus.run_agentbench import UNSET, Ours, judge
+from tests.extensions.harbor.harbor_corpus.run_harbor import AGENTS, EXPECTED
 from tests.needed import DOCKER
 from tests.sandbox.compose_services import compose
 from tests.sandbox.docker_fixtures import engine
@@ -62,7 +62,7 @@ def test_tasks_have_harbors_rewards(
     tmp_path: Path, environ: Mapping[str, str], docker: DockerProvider, names: tuple[str, ...]
 ) -> None:
     if missing := [name for name in IMAGES if not docker.has_image(name)]:
-        DOCKER.refuse(f"{', '.join(missing)}: see tests/importers/harbor_corpus/build_images.sh")
+        DOCKER.refuse(f"{', '.join(missing)}: see tests/e2e/service_images/build_images.sh")
     found = judged(names, tmp_path, environ, "-j", "2")
     assert found.keys() == {(name, agent) for name in names for agent in AGENTS}
     for of, one in found.items():

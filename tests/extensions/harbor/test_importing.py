@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from agentbench.errors import UsageError
-from agentbench.importers.harbor.export import export_tasks
-from agentbench.importers.harbor.importing import HARBOR, read_harbor_task, without_canary
+from agentbench.extensions.harbor.export import export_tasks
+from agentbench.extensions.harbor.importing import HARBOR, read_harbor_task, without_canary
 from agentbench.importers.task_folders import ConvertedTask, import_folders
 from agentbench.tasks.loading import load_task, load_tasks, read_draft
 from agentbench.tasks.mirror import Mirrors
-from tests.importers.harbor.harbor_folders import ALL_AGES, ONE_FOUR, ONE_ZERO, harbor_folder
+from tests.extensions.harbor.harbor_folders import ALL_AGES, ONE_FOUR, ONE_ZERO, harbor_folder
 
 
 def task(folder) -> ConvertedTask:
@@ -310,7 +310,7 @@ def test_a_source_without_a_task_is_wrong_usage(tmp_path, source):
         import_folders(HARBOR, [tmp_path / source], tmp_path / "ours")
 
 
-CORPUS = Path(__file__).parents[1] / "harbor_corpus"
+CORPUS = Path(__file__).parent / "harbor_corpus"
 EXPECTED = json.loads((CORPUS / "expected.json").read_text())
 TASKS = {file.parent.name for file in CORPUS.glob("*/task.toml")}
 NEVER_JUDGED = {"28-unhealthy", "29-unset-variable"}

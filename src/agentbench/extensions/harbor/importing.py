@@ -8,14 +8,7 @@ from pathlib import Path, PurePosixPath
 from pathspec import GitIgnoreSpec
 
 from agentbench.errors import InputError
-from agentbench.importers import task_folders
-from agentbench.importers.dockerfiles import (
-    DockerfileEnd,
-    FindImage,
-    no_image,
-    parse_dockerfile,
-)
-from agentbench.importers.harbor.conversion import (
+from agentbench.extensions.harbor.conversion import (
     DEFAULT_WORKDIR,
     UPLOAD_FOLDER,
     UnsupportedTaskError,
@@ -24,14 +17,21 @@ from agentbench.importers.harbor.conversion import (
     main_of,
     uploads_environment,
 )
-from agentbench.importers.harbor.network import network_faults, network_notes
-from agentbench.importers.harbor.services import COMPOSE_FILE, MainService, compose_rejections
-from agentbench.importers.harbor.task_toml import (
+from agentbench.extensions.harbor.network import network_faults, network_notes
+from agentbench.extensions.harbor.services import COMPOSE_FILE, MainService, compose_rejections
+from agentbench.extensions.harbor.task_toml import (
     HarborEnvironmentTable,
     HarborTaskFile,
     parse_harbor_task_file,
     split_env,
     unknown_keys,
+)
+from agentbench.importers import task_folders
+from agentbench.importers.dockerfiles import (
+    DockerfileEnd,
+    FindImage,
+    no_image,
+    parse_dockerfile,
 )
 from agentbench.importers.task_folders import ConvertedTask, FolderFormat
 from agentbench.tasks.dataset_rows import Rejection
