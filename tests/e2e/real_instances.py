@@ -15,13 +15,13 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from agentbench.importers.release.package_index import (
+from agentbench.extensions.releases.package_index import (
     PackageIndex,
     Release,
     RequestedReleases,
     read_pip_settings,
 )
-from agentbench.importers.release.sdist import remove_generated, unpack_sdist
+from agentbench.extensions.releases.sdist import remove_generated, unpack_sdist
 from tests.e2e.swebench_tool import Tool
 from tests.tasks.origins import Origin, raw_git
 

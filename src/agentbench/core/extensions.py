@@ -26,7 +26,8 @@ class Slot(StrEnum):
     MCP_TOOLS = "MCP tools"  # `mcp.server.MakeToolSet`
     NAME = "name"  # a value in the package `agentbench`
     STORED_LIBRARIES = "stored libraries"  # a function of the cache's folder that gives folders
-    TASK_EXPORT = "task export"  # a function for typer: `agentbench tasks export NAME`
+    TASK_COMMAND = "task command"  # a function for typer: `agentbench tasks NAME`
+    TASK_EXPORT = "task export"  # the same: `agentbench tasks export NAME`
     TASK_IMPORT = "task import"  # the same: `agentbench tasks import NAME`
     TASK_SCORE = "task score"  # a module with `measure_valid_tasks` and the like, for `validate`
 

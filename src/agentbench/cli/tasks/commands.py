@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.tasks import formats, history, import_release
+from agentbench.cli.tasks import formats
 from agentbench.core.display_text import counted, printable
 from agentbench.core.extensions import Slot, offers
 from agentbench.core.host import usable_cache_dir
@@ -22,18 +22,16 @@ exporting = options.command_group(
     "Write tasks in another format.\n\nExample: agentbench tasks export harbor tasks/ --out theirs"
 )
 
-tasks.command("new")(history.new_task)
-tasks.command("mine")(history.mine)
-importing.command("release")(import_release.import_release)
 importing.command("swebench")(formats.import_swebench)
-for slot, group, name in (
-    (Slot.TASK_IMPORT, importing, "import"),
-    (Slot.TASK_EXPORT, exporting, "export"),
+for slot, group in (
+    (Slot.TASK_COMMAND, tasks),
+    (Slot.TASK_IMPORT, importing),
+    (Slot.TASK_EXPORT, exporting),
 ):
-    for form, row in offers(slot).items():
-        group.command(form)(row.load())
-    if group.registered_commands:
-        tasks.add_typer(group, name=name)
+    for name, row in offers(slot).items():
+        group.command(name)(row.load())
+tasks.add_typer(importing, name="import")
+tasks.add_typer(exporting, name="export")
 
 
 @tasks.command("init")

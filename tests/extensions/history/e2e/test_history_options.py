@@ -1,7 +1,11 @@
 import pytest
 
-from agentbench.cli.tasks.history import RepositoryForm, environment_from_options, repository_url
 from agentbench.errors import UsageError
+from agentbench.extensions.history.command import (
+    RepositoryForm,
+    environment_from_options,
+    repository_url,
+)
 from agentbench.tasks.test_runner_name import Runner
 
 

@@ -2,17 +2,9 @@ import json
 
 import pytest
 
-from tests.importers.release.local_index import NEW, OLD, local_index
+from tests.extensions.releases.local_index import NEW
 
 pytestmark = pytest.mark.full
-
-
-@pytest.fixture
-def index(tmp_path):
-    with local_index(tmp_path / "index") as served:
-        served.add("demo", "1.0", OLD)
-        served.add("demo", "1.1", NEW)
-        yield served
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ from typing import Final
 from agentbench.core.files import owned_folder
 from agentbench.core.schema import Schema
 from agentbench.errors import InputError, UnavailableError, UsageError
-from agentbench.importers.history import CandidateOutcome, candidate_outcome
-from agentbench.importers.release.package_index import (
+from agentbench.extensions.releases.package_index import (
     PackageIndex,
     PackageReleases,
     RequestedReleases,
 )
-from agentbench.importers.release.release_task import task_id_of, write_release_task
+from agentbench.extensions.releases.release_task import task_id_of, write_release_task
+from agentbench.importers.candidates import CandidateOutcome, candidate_outcome
 from agentbench.runs.components import select_sandbox
 from agentbench.validation.task_proof import FollowRun
 from agentbench.validation.task_validation import (

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from pydantic import ValidationError
 from agentbench.core.files import owned_folder
 from agentbench.core.schema import Schema
 from agentbench.errors import InputError, UsageError
+from agentbench.importers.candidates import CandidateOutcome, candidate_outcome
 from agentbench.tasks.fix_commit import FixCommit, split_fix
 from agentbench.tasks.git_history import Commit, list_commits, write_commit_files
 from agentbench.tasks.mirror import Mirror, Mirrors
@@ -161,21 +161,6 @@ def instruction_of(fix: FixCommit) -> str:
         "change itself away. Change the project so that what it describes holds; tests that are\n"
         "not in the repository will be run on it.\n"
     )
-
-
-class CandidateOutcome(StrEnum):
-    """The result for a commit."""
-
-    KEPT = "kept"
-    REJECTED = "rejected"
-    UNDECIDED = "undecided"  # the infrastructure failed; the next run tries it again
-
-
-def candidate_outcome(proven: task_validation.ValidationResult) -> CandidateOutcome:
-    """The result for a candidate by the validation of its task."""
-    if proven.is_valid:
-        return CandidateOutcome.KEPT
-    return CandidateOutcome.UNDECIDED if proven.undecided else CandidateOutcome.REJECTED
 
 
 class MinedCommit(Schema):

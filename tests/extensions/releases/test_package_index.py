@@ -4,8 +4,8 @@ import pytest
 from packaging.version import Version
 
 from agentbench.errors import InputError, UnavailableError
-from agentbench.importers.release import package_index as index_module
-from agentbench.importers.release.package_index import (
+from agentbench.extensions.releases import package_index as index_module
+from agentbench.extensions.releases.package_index import (
     PackageIndex,
     PipSettings,
     RequestedReleases,
@@ -14,7 +14,7 @@ from agentbench.importers.release.package_index import (
     read_pip_settings,
     read_requested_releases,
 )
-from tests.importers.release.local_index import NEW, LocalIndex
+from tests.extensions.releases.local_index import NEW, LocalIndex
 
 
 def test_priority_of_pip_settings():

@@ -18,7 +18,7 @@ from agentbench.core.display_text import counted, printable
 from agentbench.errors import UnavailableError, UsageError
 
 if TYPE_CHECKING:
-    from agentbench.importers.release.release_import import ImportedPair
+    from agentbench.extensions.releases.release_import import ImportedPair
     from agentbench.tasks.dataset_rows import Rejection
 
 _RELEASE_METAVAR = "PACKAGE [[OLD] NEW]"
@@ -55,8 +55,8 @@ def import_release(
     """
     extras.require("tasks import release", extras.RELEASES)
     # Imported only here: its HTTP client takes a quarter of a second.
-    from agentbench.importers.release import package_index
-    from agentbench.importers.release.release_import import ReleaseImportSettings, import_releases
+    from agentbench.extensions.releases import package_index
+    from agentbench.extensions.releases.release_import import ReleaseImportSettings, import_releases
 
     if bool(words) == (listed is not None):
         raise UsageError(f"give {_RELEASE_METAVAR}, or --from FILE with these words on each line")
@@ -79,7 +79,7 @@ def import_release(
 def _print_pairs(
     entries: "Sequence[ImportedPair]", refused: "Sequence[Rejection]", *, as_json: bool
 ) -> None:
-    from agentbench.importers.history import CandidateOutcome
+    from agentbench.importers.candidates import CandidateOutcome
 
     if as_json:
         document = {

@@ -6,9 +6,9 @@ import pytest
 from packaging.version import Version
 
 from agentbench.errors import InputError
-from agentbench.importers.release import release_task as difference_module
-from agentbench.importers.release.package_index import parse_requested_releases
-from agentbench.importers.release.release_task import (
+from agentbench.extensions.releases import release_task as difference_module
+from agentbench.extensions.releases.package_index import parse_requested_releases
+from agentbench.extensions.releases.release_task import (
     MAX_CHANGELOG,
     ChangelogSection,
     changed_test_names,
@@ -26,7 +26,7 @@ from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import RepoSource
 from agentbench.tasks.task_file import is_task_id
-from tests.importers.release.local_index import NEW, OLD, LocalIndex
+from tests.extensions.releases.local_index import NEW, OLD, LocalIndex
 from tests.validation.environment.trees import write_tree
 
 COMMIT = Commit(hash="0" * 40, parents=(), date=datetime(2026, 1, 1, tzinfo=UTC), message="x")

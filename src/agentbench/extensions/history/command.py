@@ -16,7 +16,7 @@ from agentbench.core.display_text import printable
 from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from agentbench.importers.history import FixSource
+    from agentbench.extensions.history.mining import FixSource
     from agentbench.validation.environment.proposals import Proposal
     from agentbench.validation.task_validation import ValidationSettings
 
@@ -86,7 +86,7 @@ class FixOptions:
 
     def source(self, repo: str, settings: "ValidationSettings") -> "FixSource":
         """The repository that `--repo` names, and the search for the environments of its tasks."""
-        from agentbench.importers.history import FixSource
+        from agentbench.extensions.history.mining import FixSource
         from agentbench.tasks.mirror import Mirrors
         from agentbench.validation.environment.trials import EnvironmentFinder
 
@@ -165,7 +165,7 @@ def new_task(
 
     Example: agentbench tasks new --repo https://example.org/project.git --fix 0a1b2c3d
     """
-    from agentbench.importers.history import TaskDestination, write_fix_task
+    from agentbench.extensions.history.mining import TaskDestination, write_fix_task
     from agentbench.tasks.fix_commit import FixCommit, split_fix
     from agentbench.tasks.git_history import find_commit, mirror_of_head
 
@@ -205,7 +205,8 @@ def mine(
 
     Example: agentbench tasks mine https://example.org/project.git --since 2026-01-01 --limit 20
     """
-    from agentbench.importers import history as mining
+    from agentbench.extensions.history import mining
+    from agentbench.importers.candidates import CandidateOutcome
     from agentbench.tasks.git_history import mirror_of_head
 
     settings = validating.validation_settings(validation, write_ids=True)
@@ -231,10 +232,10 @@ def mine(
             typer.echo(printable(line, limit=300))
     candidates = sum(bool(entry.candidate) for entry in entries)
     count = Counter(entry.fate for entry in entries)
-    undecided = count[mining.CandidateOutcome.UNDECIDED]
+    undecided = count[CandidateOutcome.UNDECIDED]
     again = f", {undecided} not decided (run it again)" if undecided else ""
     typer.echo(
         f"{len(entries)} commits, {candidates} candidates, "
-        f"{count[mining.CandidateOutcome.KEPT]} kept{again}: {out / mining.MINING_LOG}",
+        f"{count[CandidateOutcome.KEPT]} kept{again}: {out / mining.MINING_LOG}",
         err=True,
     )

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from agentbench.errors import InputError, UsageError
-from agentbench.importers.history import (
-    CandidateOutcome,
+from agentbench.extensions.history.mining import (
     FixSource,
     MinedCommit,
     MiningLog,
@@ -19,6 +18,7 @@ from agentbench.importers.history import (
     title_of,
     write_fix_task,
 )
+from agentbench.importers.candidates import CandidateOutcome
 from agentbench.runs.options import RunOptions
 from agentbench.tasks.fix_commit import FixCommit, split_fix
 from agentbench.tasks.git_history import Commit, find_commit, mirror_of_head

@@ -11,8 +11,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from agentbench.importers.release.package_index import PackageIndex, PipSettings
-from tests.importers.release.archives import tar_of
+from agentbench.extensions.releases.package_index import PackageIndex, PipSettings
+from tests.extensions.releases.archives import tar_of
 
 OLD = {
     "PKG-INFO": "Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n",

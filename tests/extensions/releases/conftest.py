@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.importers.release.local_index import NEW, OLD, LocalIndex, local_index
+from tests.cli.conftest import cli as cli
+from tests.cli.conftest import sandbox as sandbox
+from tests.extensions.releases.local_index import NEW, OLD, LocalIndex, local_index
 
 
 @pytest.fixture

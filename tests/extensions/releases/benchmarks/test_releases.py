@@ -1,6 +1,6 @@
-from agentbench.importers.history import CandidateOutcome
-from agentbench.importers.release.package_index import read_requested_releases
-from agentbench.importers.release.release_import import ImportedPair
+from agentbench.extensions.releases.package_index import read_requested_releases
+from agentbench.extensions.releases.release_import import ImportedPair
+from agentbench.importers.candidates import CandidateOutcome
 from benchmarks.releases import PAIRS, table
 
 

@@ -4,14 +4,14 @@ import pytest
 from packaging.version import Version
 
 from agentbench.errors import InputError
-from agentbench.importers.release import sdist
-from agentbench.importers.release.sdist import (
+from agentbench.extensions.releases import sdist
+from agentbench.extensions.releases.sdist import (
     remove_generated,
     restore_file,
     restore_generated_content,
     unpack_sdist,
 )
-from tests.importers.release.archives import link, tar_of, zip_of
+from tests.extensions.releases.archives import link, tar_of, zip_of
 from tests.validation.environment.trees import write_tree
 
 FILES = {"x-1.0/PKG-INFO": "Version: 1.0", "x-1.0/src/x.py": "x = 1\n"}

@@ -15,8 +15,8 @@ from packaging.version import InvalidVersion, Version
 
 from agentbench.core.files import owned_folder
 from agentbench.errors import InputError
-from agentbench.importers.release import sdist
-from agentbench.importers.release.package_index import PackageIndex, PackageReleases
+from agentbench.extensions.releases import sdist
+from agentbench.extensions.releases.package_index import PackageIndex, PackageReleases
 from agentbench.runs.options import RunOptions
 from agentbench.tasks.fix_commit import FileKind, FixCommit, file_kind, has_tests, split_fix
 from agentbench.tasks.git_history import find_commit

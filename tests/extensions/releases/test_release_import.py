@@ -2,25 +2,25 @@ import pytest
 
 from agentbench.cli.tasks.validation import follow_runs
 from agentbench.errors import UnavailableError, UsageError
-from agentbench.importers.history import CandidateOutcome
-from agentbench.importers.release.package_index import (
+from agentbench.extensions.releases.package_index import (
     PackageIndex,
     PipSettings,
     parse_requested_releases,
     read_pip_settings,
 )
-from agentbench.importers.release.release_import import (
+from agentbench.extensions.releases.release_import import (
     RELEASE_LOG,
     ImportedPair,
     ReleaseImportSettings,
     import_releases,
 )
+from agentbench.importers.candidates import CandidateOutcome
 from agentbench.runs.options import RunOptions
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.validation.task_validation import ValidationSettings
+from tests.extensions.releases.local_index import NEW, OLD
 from tests.fakes.staging import local_provider
-from tests.importers.release.local_index import NEW, OLD
 from tests.needed import INDEX
 
 pytestmark = pytest.mark.full
