@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.tasks import formats
 from agentbench.core.display_text import counted, printable
 from agentbench.core.extensions import Slot, offers
 from agentbench.core.host import usable_cache_dir
@@ -22,7 +21,6 @@ exporting = options.command_group(
     "Write tasks in another format.\n\nExample: agentbench tasks export harbor tasks/ --out theirs"
 )
 
-importing.command("swebench")(formats.import_swebench)
 for slot, group in (
     (Slot.TASK_COMMAND, tasks),
     (Slot.TASK_IMPORT, importing),
