@@ -40,7 +40,6 @@ class ReportFormat(StrEnum):
     CSV = "csv"
     MARKDOWN = "markdown"
     JUNIT = "junit"
-    HTML = "html"
     PARQUET = "parquet"
 
 
@@ -53,7 +52,6 @@ _WITH_LEADERBOARD = frozenset({ReportFormat.TABLE, ReportFormat.JSON, ReportForm
 
 _EXTRAS = {
     ReportFormat.JUNIT: extras.JUNIT,
-    ReportFormat.HTML: extras.HTML,
     ReportFormat.PARQUET: extras.PARQUET,
 }
 
@@ -195,10 +193,6 @@ def _print(report: _ReportContents, format_name: ReportFormat, target: TextIO) -
                     )
                 )
             target.writelines(formats.junit_lines(suites))
-        case ReportFormat.HTML:
-            from agentbench.view.saved_page import html_chunks
-
-            target.writelines(html_chunks([run.entrant for run in report.runs]))
         case ReportFormat.PARQUET:
             from agentbench.report.data_set import write_parquet
 
