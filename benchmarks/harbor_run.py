@@ -23,7 +23,7 @@ from uuid import uuid4
 import docker
 from measuring import arguments, child, show, take_turns
 
-_CORPUS = Path(__file__).parents[1] / "tests" / "importers" / "harbor_corpus"
+_CORPUS = Path(__file__).parents[1] / "tests" / "extensions" / "harbor" / "harbor_corpus"
 _TASKS = ("01-reward-text", "02-root-system", "10-web-database")
 _JOBS = 2
 _IDLE = 0.5  # a load that needs no note

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
 
-from agentbench.importers.history import CandidateOutcome
-from agentbench.importers.release.release_import import ImportedPair
+from agentbench.extensions.releases.release_import import ImportedPair
+from agentbench.importers.candidates import CandidateOutcome
 
 PAIRS = """\
 blinker 1.8.2 1.9.0

@@ -49,7 +49,7 @@ class Item:
     [
         (Item("scoring/test_verdict.py"), Tier.QUICK),
         (Item("chaos/test_hostile.py"), Tier.FULL),
-        (Item("view/test_app.py", fixtures=("browser",)), Tier.FULL),
+        (Item("report/test_formats.py", fixtures=("browser",)), Tier.FULL),
         (Item("cli/test_app.py", marks=("docker",)), Tier.FULL),
         (Item("corpora/cheats/test_lies.py", fixtures=("naive",)), Tier.SOAK),
         (Item("scoring/test_verdict.py", marks=("soak",)), Tier.SOAK),
@@ -70,7 +70,7 @@ def test_the_tier_follows_from_folder_file_fixtures_and_marks(item, tier):
     [
         ("core/test_schema.py", False),
         ("chaos/test_hostile.py", True),  # by its folder
-        ("view/e2e/test_browsing.py", True),  # by a fixture
+        ("sandbox/test_registry.py", True),  # by a fixture
         ("test_browser.py", True),  # by a fixture that uses one
         ("corpora/cheats/test_lies.py", True),
         ("attempt/stages/test_setup.py", True),

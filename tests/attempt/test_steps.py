@@ -1,7 +1,6 @@
 """Tasks with steps, from their folder to a record, on real containers."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -9,31 +8,20 @@ import tomlkit
 
 from agentbench.agents.interface import AgentOutcome
 from agentbench.agents.reference import NoopAgent
-from agentbench.attempt.record import AttemptRecord, rescore
-from agentbench.importers.harbor.importing import HARBOR
-from agentbench.importers.task_folders import import_folders
+from agentbench.attempt.record import AttemptRecord
 from agentbench.report.attempt_text import render_attempt
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.task import Task
 from agentbench.taxonomy import StageName
 from tests.attempt.e2e import test_verifier_run
-from tests.attempt.e2e.test_verifier_run import Bench, oracle
+from tests.attempt.e2e.test_verifier_run import Bench
 from tests.fakes.scripted_agent import Given, ScriptedAgent
 from tests.sandbox.conformance_base import sh
 
 bench = test_verifier_run.bench
 pytestmark = pytest.mark.docker
-CORPUS = Path(__file__).parents[1] / "importers" / "harbor_corpus"
-EXPECTED = json.loads((CORPUS / "expected.json").read_text())["tasks"]
 DOCKERFILE = "FROM agentbench/python:3.11\nUSER root\nSTOPSIGNAL SIGKILL\nWORKDIR /app\n"
-STEPS_OF_HARBOR = (
-    "09-steps-gate",
-    "22-steps-final",
-    "23-steps-service",
-    "31-broken-step",
-    "35-steps-images",
-)
 PASS = "echo 1 > /logs/verifier/reward.txt"
 WORK = f"if [ -e work ]; then {PASS}; else {PASS.replace('1', '0', 1)}; fi"
 BOTH = ("one", "two")
@@ -77,40 +65,6 @@ def agent(commands, seen=None) -> ScriptedAgent:
 
 def rewards(record: AttemptRecord) -> list[dict[str, float] | None]:
     return [step.rewards for step in record.steps if step.ran]
-
-
-def corpus_task(place: Path, given: Bench, name: str, *, wrong: bool) -> Task:
-    folder = shutil.copytree(CORPUS / name, place / "theirs" / name)
-    for step in (folder / "steps").iterdir():
-        if wrong:
-            shutil.rmtree(step / "solution")
-            shutil.copytree(folder / "wrong", step / "solution")
-    (made,) = import_folders(HARBOR, [folder], place / "ours").written
-    return load_task(made, mirrors=given.mirrors)
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("09-steps-gate", "wrong"),
-        ("22-steps-final", "oracle"),
-        *(
-            pytest.param(name, kind, marks=pytest.mark.soak)
-            for name in STEPS_OF_HARBOR
-            for kind in ("oracle", "nop", "wrong")
-            if (name, kind) not in {("09-steps-gate", "wrong"), ("22-steps-final", "oracle")}
-        ),
-    ],
-)
-def test_rewards_of_steps_equal_those_of_harbor(bench, tmp_path, name, kind):
-    task = corpus_task(tmp_path, bench, name, wrong=kind == "wrong")
-    record = bench.attempt(task, NoopAgent() if kind == "nop" else oracle(task))
-    expected = EXPECTED[name][kind]
-    assert (record.rewards or None) == expected["rewards"]
-    ran = {step.name: step.rewards for step in record.steps if step.ran}
-    assert ran == {step: facts["rewards"] for step, facts in expected["steps"].items()}
-    assert record.resolved is (kind == "oracle" and name != "31-broken-step")
-    assert rescore(AttemptRecord.model_validate_json(record.model_dump_json())) == record
 
 
 def test_state_is_kept_between_steps_without_tests(bench, tmp_path):

@@ -173,16 +173,8 @@ def test_a_job_s_summary_gets_the_report_beside_what_is_printed(cli, runs_dir, m
     assert report(cli, runs_dir, "--github-summary").code == 2
 
 
-def test_html_is_one_page_that_says_both_rates(cli, runs_dir):
-    result = report(cli, runs_dir, "--format", "html")
-    assert result.code == 0, result.stderr
-    assert result.stdout.startswith("<!doctype html>")
-    assert result.stdout.rstrip().endswith("</html>")
-    assert '1/2</span> <span class="share">50.0 %' in result.stdout
-
-
 def test_any_format_is_written_into_a_file(cli, runs_dir, tmp_path):
-    for name in ("html", "table", "json", "csv", "markdown", "junit"):
+    for name in ("table", "json", "csv", "markdown", "junit"):
         path = tmp_path / f"report.{name}"
         printed = report(cli, runs_dir, "--format", name)
         result = report(cli, runs_dir, "--format", name, "--output", path)
@@ -220,21 +212,16 @@ def test_a_file_that_cannot_be_written_is_2(cli, runs_dir, tmp_path):
     assert "choose another --output" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "library", "extra"),
-    [("html", "jinja2", "report"), ("parquet", "pyarrow", "swebench")],
-)
-def test_a_format_without_its_extra_says_what_to_install(
-    cli, runs_dir, monkeypatch, name, library, extra
-):
+def test_a_format_without_its_extra_says_what_to_install(cli, runs_dir, monkeypatch):
     found = importlib.util.find_spec
     monkeypatch.setattr(
         "agentbench.core.extras.find_spec",
-        lambda asked: None if asked == library else found(asked),
+        lambda asked: None if asked == "pyarrow" else found(asked),
     )
-    result = report(cli, runs_dir, "--format", name)
+    result = report(cli, runs_dir, "--format", "parquet")
     assert result.code == 2
-    assert f"--format {name} needs {library}, found none: {install_command(extra)}" in result.stderr
+    message = f"--format parquet needs pyarrow, found none: {install_command('swebench')}"
+    assert message in result.stderr
 
 
 def names(folder):

@@ -121,21 +121,6 @@ def test_a_rerun_takes_no_tasks_and_a_run_takes_some(run, cli, tmp_path):
     assert cli("run", "--rerun-failed", "last", "--runs-dir", tmp_path / "none").code == 65
 
 
-def test_predictions_of_a_run_can_be_submitted_again(cli, tasks, sandbox, tmp_path):
-    where = ("--sandbox", sandbox, "--runs-dir", tmp_path / "runs", "--quiet")
-    assert cli("run", tasks / "first", "-a", "oracle", *where).code == 0
-    file = tmp_path / "all.jsonl"
-    arguments = ("--runs-dir", tmp_path / "runs", "--format", "predictions", "-o", file)
-    said = cli("report", "last", *arguments)
-    assert (said.code, said.stdout, said.stderr) == (0, "", "")
-    (line,) = map(json.loads, file.read_text().splitlines())
-    assert list(line) == ["instance_id", "model_name_or_path", "model_patch"]
-    assert (line["instance_id"], line["model_name_or_path"]) == ("first", "oracle")
-    again = cli("run", tasks / "first", "-a", f"predictions:{file}", "--allow-unsandboxed", *where)
-    assert again.code == 0, again.stderr
-    assert "resolved 1/1" in again.stderr
-
-
 COSTLY = """
 from agentbench.agents.interface import AgentOutcome, ModelUsage
 from agentbench.scoring.evidence import AgentEnding

@@ -2,9 +2,11 @@
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+EXTENSIONS = ROOT / "src" / "agentbench" / "extensions"
 PAGES = (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")))
 _BLOCK = re.compile(
     r"(?:^<!-- (?P<mark>[^\n]*) -->\n)?^```(?P<kind>sh|console)\n(?P<text>.*?)^```$",
@@ -58,3 +60,18 @@ def walkthrough(page: str) -> list[str]:
     found = [block.text for block in shell_blocks(ROOT / page) if block.mark == mark]
     assert found, f"{page}: no block with the mark {mark!r}"
     return found
+
+
+@cache
+def deleted_commands() -> tuple[str, ...]:
+    """The commands of extensions that are not there, by the table in docs/architecture.md."""
+    table = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("\n## Extensions")[2]
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.MULTILINE)
+    assert rows
+    missing = [adds for name, adds in rows if not (EXTENSIONS / name).is_dir()]
+    return tuple(command for adds in missing for command in re.findall(r"`(agentbench .*?)`", adds))
+
+
+def is_deleted(line: str) -> bool:
+    """Whether a command line is one of an extension that is not there."""
+    return any(f"{line} ".startswith(f"{command} ") for command in deleted_commands())

@@ -13,9 +13,9 @@ from typer.main import get_command
 from agentbench.cli.app import app
 from agentbench.integrity.sealing.seal import seal_file
 from agentbench.tasks.task_file import parse_task_file
+from tests.docs.pages import is_deleted
 
 ROOT = Path(__file__).parents[2]
-EXTENSIONS = ROOT / "src" / "agentbench" / "extensions"
 PAGES = sorted(
     [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "tasks" / "README.md"],
 )
@@ -89,20 +89,11 @@ def commands() -> list[tuple[str, str]]:
     return inline + [(name, found) for name, text in shells for found in TYPED.findall(text)]
 
 
-def deleted_commands() -> set[str]:
-    """The commands of extensions that are not there, by the table in docs/architecture.md."""
-    table = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("\n## Extensions")[2]
-    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.MULTILINE)
-    assert rows
-    missing = [adds for name, adds in rows if not (EXTENSIONS / name).is_dir()]
-    return {command for adds in missing for command in re.findall(r"`agentbench (\w+)`", adds)}
-
-
 @pytest.mark.parametrize(("page", "line"), commands())
 def test_every_command_of_a_page_exists(page: str, line: str) -> None:
     words = _words(line.partition(" && ")[0].replace("…", "").rstrip("."))[1:]
     command = get_command(app)
-    if words and words[0] in deleted_commands():
+    if is_deleted(line):
         return
     while words and words[0] in getattr(command, "commands", {}):
         command = command.commands[words.pop(0)]

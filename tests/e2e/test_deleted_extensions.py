@@ -13,10 +13,10 @@ EXTENSIONS = sorted(
     path.parent.name for path in (ROOT / "src/agentbench/extensions").glob("*/__init__.py")
 )
 OWNERS = (
-    "agents/test_registry.py", "cli/test_agents.py", "cli/e2e/test_lazy_commands.py",
-    "core/test_extensions.py", "docs/test_pages.py", "mcp/e2e/test_catalogue.py",
-    "python_source/test_python_syntax.py", "runs/executors/test_local.py", "test_init.py",
-    "test_planted_faults.py", "test_tiers.py",
+    "agents/test_registry.py", "cli/e2e/test_lazy_commands.py", "cli/tasks/test_commands.py",
+    "cli/test_agents.py", "cli/test_report.py", "core/test_extensions.py", "docs/test_pages.py",
+    "mcp/e2e/test_catalogue.py", "python_source/test_python_syntax.py",
+    "runs/executors/test_local.py", "test_init.py", "test_planted_faults.py", "test_tiers.py",
 )  # fmt: skip
 """Tests of the tables that extensions add rows to, and of what lists all files."""
 

@@ -54,7 +54,7 @@ def attempt(
     """Makes one attempt at the task with an agent that does what a function does."""
     missing = [f"agentbench-tests/{name}" for name in ("postgres:15", "redis:7")]
     if not all(map(docker.has_image, missing)):
-        DOCKER.refuse(f"{missing}: see tests/importers/harbor_corpus/build_images.sh")
+        DOCKER.refuse(f"{missing}: see tests/e2e/service_images/build_images.sh")
     options = RunOptions(
         runs_dir=tmp_path / "runs",
         cache_dir=cache_dir,

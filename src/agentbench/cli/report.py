@@ -3,12 +3,10 @@
 The file is written completely or not at all.
 """
 
-import json
 import os
-import re
 import secrets
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from itertools import chain
@@ -21,53 +19,62 @@ from agentbench.cli import options
 from agentbench.cli.run_execution import print_warnings
 from agentbench.core import extras, files
 from agentbench.core.display_text import printable
+from agentbench.core.extensions import Slot, offers
 from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from agentbench.importers.swebench.report import ReportedInstance
     from agentbench.report.leaderboard import AgentResult, Leaderboard
     from agentbench.report.reported_run import ReportedRun
     from agentbench.runs.store.summaries import AttemptSummary
 
-_INSTANCE_FILE = "report.json"
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
-
 
 class ReportFormat(StrEnum):
-    """The values of `--format`."""
+    """The values of `--format` that are no extension's."""
 
     TABLE = "table"
     JSON = "json"
     CSV = "csv"
     MARKDOWN = "markdown"
     JUNIT = "junit"
-    HTML = "html"
-    SWEBENCH = "swebench"
-    PREDICTIONS = "predictions"
     PARQUET = "parquet"
 
 
-_OF_SWEBENCH = frozenset({ReportFormat.SWEBENCH, ReportFormat.PREDICTIONS})
-_WITHOUT_LEADERBOARD = _OF_SWEBENCH | {
-    ReportFormat.CSV,
-    ReportFormat.JUNIT,
-    ReportFormat.HTML,
-    ReportFormat.PARQUET,
-}
-_NEEDS_WHOLE_RECORDS = _OF_SWEBENCH | {ReportFormat.JSON, ReportFormat.PARQUET}
+WriteReport = Callable[["Sequence[ReportedRun]", TextIO], None]
+"""A row of `Slot.REPORT_FORMAT`: writes runs in a format."""
+WriteFolder = Callable[["Sequence[ReportedRun]", Path], None]
+"""A row of `Slot.REPORT_FOLDER`: what `--instances` writes with this `--format`."""
+
+_WITH_LEADERBOARD = frozenset({ReportFormat.TABLE, ReportFormat.JSON, ReportFormat.MARKDOWN})
 
 _EXTRAS = {
     ReportFormat.JUNIT: extras.JUNIT,
-    ReportFormat.HTML: extras.HTML,
     ReportFormat.PARQUET: extras.PARQUET,
 }
+
+
+def format_names() -> list[str]:
+    """The values of `--format`: ours, then those of extensions."""
+    return [*map(str, ReportFormat), *offers(Slot.REPORT_FORMAT)]
+
+
+def _known_format(name: str) -> str:
+    # An enum would refuse other values by itself, but mypy knows none that is made from a table.
+    if name not in format_names():
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, format_names()))}")
+    return name
 
 
 def report(
     runs: options.RunNames = None,
     format_name: Annotated[
-        ReportFormat,
-        options.output_option("--format", help="The output format."),
+        str,
+        options.output_option(
+            "--format",
+            help="The output format.",
+            parser=_known_format,
+            metavar=f"[{'|'.join(format_names())}]",
+            autocompletion=format_names,
+        ),
     ] = ReportFormat.TABLE,
     output: Annotated[
         Path | None,
@@ -97,20 +104,23 @@ def report(
     from agentbench.report.reported_run import ReportedRun
     from agentbench.runs.store.store import find_run
 
-    if format_name in _EXTRAS:
-        extras.require(f"--format {format_name}", _EXTRAS[format_name])
-    if format_name is ReportFormat.PARQUET and output is None and sys.stdout.isatty():
+    write_added: WriteReport | None = None
+    if (row := offers(Slot.REPORT_FORMAT).get(format_name)) is not None:
+        write_added = row.load()
+    elif (needed := _EXTRAS.get(ReportFormat(format_name))) is not None:
+        extras.require(f"--format {format_name}", needed)
+    if format_name == ReportFormat.PARQUET and output is None and sys.stdout.isatty():
         raise UsageError("--format parquet: expected a file, found a terminal; add -o FILE.parquet")
-    if instances_dir is not None and format_name is not ReportFormat.SWEBENCH:
+    if instances_dir is not None and format_name not in offers(Slot.REPORT_FOLDER):
         raise UsageError("--instances goes with --format swebench")
-    if behaviour and (format_name is not ReportFormat.TABLE or output is not None):
+    if behaviour and (format_name != ReportFormat.TABLE or output is not None):
         raise UsageError("--behaviour is for the table; use agentbench behaviour RUN --json")
     folders = without_duplicates([find_run(name, runs_dir) for name in runs or ["last"]])
     read = [ReportedRun.read(folder) for folder in folders]
     for run in read:
         print_warnings(run.warnings())
     leaderboard = None
-    if len(read) > 1 and (format_name not in _WITHOUT_LEADERBOARD or github_summary):
+    if len(read) > 1 and (format_name in _WITH_LEADERBOARD or github_summary):
         with_groups = extras.is_installed(extras.STATISTICS)
         if not with_groups:
             install = extras.install_command("report")
@@ -120,13 +130,17 @@ def report(
     results = results_by_agent([run.entrant for run in read])
     contents = _ReportContents(read, attempts, results, leaderboard)
     with open_output(output) as target:
-        _print(contents, format_name, target)
+        if write_added is not None:
+            write_added(read, target)
+        else:
+            _print(contents, ReportFormat(format_name), target)
     if behaviour:
         for folder in folders:
             typer.echo()
             print_counts(behaviours_in(folder))
     if instances_dir is not None:
-        write_instances(read, instances_dir)
+        write_folder: WriteFolder = offers(Slot.REPORT_FOLDER)[format_name].load()
+        write_folder(read, instances_dir)
     if github_summary:
         append_github_summary(_markdown(contents))
 
@@ -183,23 +197,6 @@ def _print(report: _ReportContents, format_name: ReportFormat, target: TextIO) -
                     )
                 )
             target.writelines(formats.junit_lines(suites))
-        case ReportFormat.HTML:
-            from agentbench.view.saved_page import html_chunks
-
-            target.writelines(html_chunks([run.entrant for run in report.runs]))
-        case ReportFormat.SWEBENCH:
-            from agentbench.importers.swebench.report import run_report
-
-            document = run_report(_reported_instances(report.runs)).model_dump(mode="json")
-            target.write(f"{json.dumps(document, indent=4)}\n")
-        case ReportFormat.PREDICTIONS:
-            from agentbench.importers.swebench.predictions import predictions_of
-
-            instances = _reported_instances(report.runs, format_name)
-            found = predictions_of(
-                report.runs[0].folder, instances, warn=lambda line: print_warnings([line])
-            )
-            target.writelines(f"{prediction.model_dump_json()}\n" for prediction in found)
         case ReportFormat.PARQUET:
             from agentbench.report.data_set import write_parquet
 
@@ -240,44 +237,6 @@ def append_github_summary(chunks: Iterable[str]) -> None:
 
     if not append_summary(chunks, os.environ):
         typer.echo("warning: the job's summary holds 1 MiB and was cut", err=True)
-
-
-def write_instances(runs: "Sequence[ReportedRun]", folder: Path) -> None:
-    """Write a report for each instance that was judged, each in a folder of its own.
-
-    Raises:
-        UsageError: there are several runs, or the folder cannot be written.
-        InputError: a record of the run is damaged.
-    """
-    from agentbench.importers.swebench.report import instance_report
-
-    for instance in _reported_instances(runs):
-        report = instance_report(instance)
-        if report is None:
-            continue
-        document = {instance.instance_id: report.model_dump(mode="json", by_alias=True)}
-        # A data set chooses its instance ids, so one may be a path out of the folder.
-        is_plain = _PLAIN_NAME.fullmatch(instance.instance_id) is not None
-        path = folder / (instance.instance_id if is_plain else instance.task_id)
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-            (path / _INSTANCE_FILE).write_text(f"{json.dumps(document, indent=4)}\n", "utf-8")
-        except OSError as error:
-            raise UsageError(f"{path}: cannot be written ({error.strerror})") from error
-
-
-def _reported_instances(
-    runs: "Sequence[ReportedRun]", format_name: ReportFormat = ReportFormat.SWEBENCH
-) -> "tuple[ReportedInstance, ...]":
-    from agentbench.importers.swebench.report import reported_instances
-
-    if len(runs) > 1:
-        raise UsageError(
-            f"--format {format_name}: expected one run, found {len(runs)}; report each"
-        )
-    if any(attempt.attempt > 1 for attempt in runs[0].attempts):
-        typer.echo("warning: SWE-bench knows one attempt per instance; the first counts", err=True)
-    return reported_instances(runs[0])
 
 
 @contextmanager

@@ -25,7 +25,12 @@ class Slot(StrEnum):
     EXECUTOR = "executor"  # `runs.executors.Cluster`
     MCP_TOOLS = "MCP tools"  # `mcp.server.MakeToolSet`
     NAME = "name"  # a value in the package `agentbench`
+    REPORT_FOLDER = "report folder"  # `cli.report.WriteFolder`
+    REPORT_FORMAT = "report format"  # `cli.report.WriteReport`
     STORED_LIBRARIES = "stored libraries"  # a function of the cache's folder that gives folders
+    TASK_COMMAND = "task command"  # a function for typer: `agentbench tasks NAME`
+    TASK_EXPORT = "task export"  # the same: `agentbench tasks export NAME`
+    TASK_IMPORT = "task import"  # the same: `agentbench tasks import NAME`
     TASK_SCORE = "task score"  # a module with `measure_valid_tasks` and the like, for `validate`
 
 

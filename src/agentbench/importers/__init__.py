@@ -1,1 +1,1 @@
-"""Importers: tasks from SWE-bench, Harbor, releases and commits."""
+"""What the importers of tasks share, which are extensions."""

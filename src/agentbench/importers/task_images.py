@@ -14,10 +14,10 @@ from agentbench.errors import (
     StorageError,
     UnavailableError,
 )
-from agentbench.runs.components import select_sandbox
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.interface import BuildsBaseImages, ImageSettings, ManagesImages
 from agentbench.sandbox.python_stacks import python_of_base_image
+from agentbench.sandbox.registry import select_back_end
 from agentbench.tasks.dataset_rows import Rejection, read_origin
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
@@ -57,7 +57,7 @@ class TaskImages:
         Raises:
             UnavailableError: no sandbox is available.
         """
-        self._provider = select_sandbox(options).provider
+        self._provider = select_back_end(options.sandbox, cache_dir=options.cache_dir).provider
         self._mirrors = Mirrors(options.cache_dir / "mirrors")
         self._say = options.say
         self._images: dict[str, str | None] = {}

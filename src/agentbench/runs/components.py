@@ -14,7 +14,6 @@ from agentbench.runs.plan import AttemptDurations, Plan, in_order
 from agentbench.runs.store.configuration import RunConfiguration
 from agentbench.sandbox.cleanup import find_dead_orphans, remove_orphans
 from agentbench.sandbox.interface import EngineProvider, SandboxProvider
-from agentbench.sandbox.registry import BackEndSelection, select_back_end
 from agentbench.sandbox.snapshot_store import sweep_all
 from agentbench.tasks.task import Task
 
@@ -66,16 +65,6 @@ def agent_of(options: RunOptions, tasks: Sequence[Task]) -> Agent:
             say=options.say,
         )
     return as_agent(agent)
-
-
-def select_sandbox(options: RunOptions) -> BackEndSelection:
-    """The back end of the options, or the strongest one that works here.
-
-    Raises:
-        UnavailableError: it does not work here.
-        UsageError: there is none of that name.
-    """
-    return select_back_end(options.sandbox, cache_dir=options.cache_dir)
 
 
 def durations_of(options: RunOptions, configuration: RunConfiguration) -> AttemptDurations | None:

@@ -1,4 +1,4 @@
-"""The network of each stage of an attempt, from the import of a Harbor folder to the record."""
+"""The network of each stage of an attempt, from its folder to the record."""
 
 import json
 from collections.abc import Iterator
@@ -11,15 +11,13 @@ from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import Limits
 from tests.attempt.e2e.test_verifier_run import Bench, agent, oracle
-from tests.importers.harbor.harbor_folders import ALL_AGES, DOCKERFILE
 from tests.sandbox.conformance_base import sh
 from tests.sandbox.docker_fixtures import bridge_of
 from tests.sandbox.egress.proxy_client import WebServer
 
 pytestmark = pytest.mark.docker
 
-NAME = "network"
-TASK = """\
+ASK = """\
 schema_version = "1.4"
 
 [task]
@@ -69,29 +67,19 @@ def web() -> Iterator[WebServer]:
         yield server
 
 
-def task_of(bench: Bench, test: str, **tables: str):
-    texts = {"agent": "", "verifier": "", "environment": "", **tables}
-    files = ALL_AGES["hello"] | {"task.toml": TASK.format(**texts), "tests/test.sh": test}
-    return bench.task(NAME, files)
-
-
-@pytest.mark.parametrize("mode", ["shared", "separate"])
-def test_each_phase_has_its_own_network(bench: Bench, web: WebServer, mode: str) -> None:
+@pytest.mark.parametrize("place", ["shared", "fresh"])
+def test_each_phase_has_its_own_network(bench: Bench, web: WebServer, place: str) -> None:
     host = web.server_address[0]
     url = f"http://{host}:{web.port}/"
     test = f"#!/bin/bash\n({ASK.format(url=url)}) > found\ngrep -qx nothing found\n"
     test += "verifier=$?\ngrep -qx 200 hello.txt && [ $verifier = 0 ]\n"
     test += "echo $((1 - $?)) > /logs/verifier/reward.txt\n"
-    task = task_of(
-        bench,
-        test,
-        environment=f'network_mode = "allowlist"\nallowed_hosts = ["{host}"]\n',
-        verifier=f'network_mode = "no-network"\nenvironment_mode = "{mode}"\n',
+    task = bench.task(
+        "hello",
+        {"tests/test.sh": test},
+        environment={"network": [host]},
+        verifier={"network": False, "environment": place},
     )
-    if mode == "separate":
-        takes = task.answer_key.verifier.replace(takes=None)
-        key = task.answer_key.replace(verifier=takes)
-        task = task.replace(answer_key=key)
     record = bench.attempt(task, agent(f"({ASK.format(url=url)}) > hello.txt"))
     assert record.resolved, (record.detail, record.stages[-1].evidence)
     assert len(web.requests) == 1
@@ -109,12 +97,11 @@ def test_verifier_reaches_hosts_that_the_agent_does_not(bench: Bench, web: WebSe
     test = f"#!/bin/bash\n({ASK.format(url=url)}) > found\n"
     test += "grep -qx 200 found && grep -qx nothing hello.txt\n"
     test += "echo $((1 - $?)) > /logs/verifier/reward.txt\n"
-    task = task_of(
-        bench,
-        test,
-        environment='network_mode = "public"\n',
-        agent='network_mode = "no-network"\n',
-        verifier=f'network_mode = "allowlist"\nallowed_hosts = ["{host}"]\n',
+    task = bench.task(
+        "hello",
+        {"tests/test.sh": test},
+        agent={"network": False},
+        verifier={"network": [host]},
     )
     record = bench.attempt(task, agent(f"({ASK.format(url=url)}) > hello.txt"))
     assert record.resolved, (record.detail, record.stages[-1].evidence)
@@ -125,13 +112,11 @@ def test_verifier_reaches_hosts_that_the_agent_does_not(bench: Bench, web: WebSe
 
 def test_test_script_installs_packages_as_root(bench: Bench) -> None:
     _require_mirrors(bench.provider)
-    files = ALL_AGES["hello"] | {
-        "environment/Dockerfile": DOCKERFILE + "USER root\n",
-        "task.toml": TASK.format(agent="", environment="", verifier=""),
+    files = {
         "tests/test.sh": TEMPLATE,
         "tests/test_outputs.py": "def test_it():\n    open('hello.txt').close()\n",
     }
-    task = bench.task(NAME, files)
+    task = bench.task("hello", files, user="root", verifier={"timeout_s": 300.0})
     record = bench.attempt(task, oracle(task))
     assert record.resolved, (record.detail, record.stages[-1].evidence.command)
     assert record.environment.network["final_test"] is True

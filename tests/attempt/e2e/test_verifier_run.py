@@ -1,4 +1,4 @@
-"""A task's own script as its judge, from the import of a Harbor folder to a record."""
+"""A task's own script as its judge, from its folder to a record."""
 
 import shutil
 from collections.abc import Iterator
@@ -18,17 +18,15 @@ from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.settings import RunSettings
 from agentbench.attempt.task_image import resolve_image
 from agentbench.errors import SandboxError, UnavailableError
-from agentbench.importers.harbor.importing import HARBOR
-from agentbench.importers.task_folders import import_folders
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 from agentbench.taxonomy import StageName
+from tests.attempt.script_tasks import write_script_task
 from tests.fakes.scripted_agent import Given, ScriptedAgent
 from tests.fakes.staging import local_provider
-from tests.importers.harbor.harbor_folders import ALL_AGES, harbor_folder
 from tests.patience import with_growing_limit
 from tests.runs.records import RUN
 from tests.sandbox.conformance_base import sh
@@ -62,10 +60,9 @@ class Bench:
             settings=RunSettings(use_cache=False),
         )
 
-    def task(self, name: str, changes=None) -> Task:
-        theirs = harbor_folder(self._folder / "theirs" / name, changes or ALL_AGES[name])
-        (made,) = import_folders(HARBOR, [theirs], self._folder / "ours").written
-        return load_task(made, mirrors=self.mirrors)
+    def task(self, name: str, files=None, **more) -> Task:
+        folder = write_script_task(self._folder / "tasks" / name, name, files, **more)
+        return load_task(folder, mirrors=self.mirrors)
 
     def attempt(self, task: Task, agent) -> AttemptRecord:
         self.place = self._folder / "attempt"
@@ -106,7 +103,7 @@ def agent(*commands: str) -> ScriptedAgent:
         "separate",
     ],
 )
-def test_only_the_solution_is_resolved_in_every_format(bench, name):
+def test_only_the_solution_is_resolved(bench, name):
     task = bench.task(name)
     solved = bench.attempt(task, oracle(task))
     assert solved.resolved, (solved.detail, solved.stages[-1].evidence)
@@ -182,8 +179,7 @@ def test_agent_cannot_write_its_reward(bench):
     ],
 )
 def test_missing_reward_after_the_work_fails(bench, script, detail):
-    changes = {**ALL_AGES["several-rewards"], "tests/test.sh": f"#!/bin/bash\n{script}\n"}
-    task = bench.task("several-rewards", changes)
+    task = bench.task("several-rewards", {"tests/test.sh": f"#!/bin/bash\n{script}\n"})
     record = bench.attempt(task, agent("echo hello > hello.txt"))
     assert (record.failure_reason, record.fault) == ("INTERNAL_ERROR", "agent")
     assert detail in record.detail
@@ -195,13 +191,8 @@ def test_hanging_script_after_the_work_fails(bench):
     script += "/logs/verifier/reward.txt && echo solved && sleep 1000"
 
     def run(seconds: float) -> AttemptRecord:
-        name = f"ends-in-{seconds:.0f}"
-        text = ALL_AGES["several-rewards"]["task.toml"].replace("120.0", str(seconds))
-        changes = {
-            "tests/test.sh": f"#!/bin/bash\n{script}\n",
-            "task.toml": text.replace("several-rewards", name),
-        }
-        task = bench.task(name, changes)
+        files = {"tests/test.sh": f"#!/bin/bash\n{script}\n"}
+        task = bench.task("several-rewards", files, verifier={"timeout_s": seconds})
         return bench.attempt(task, agent("echo hello > hello.txt"))
 
     def solved(record: AttemptRecord) -> bool:
@@ -231,8 +222,7 @@ def test_unbuildable_dockerfile_is_the_tasks_fault(bench):
 
 
 def test_back_end_without_images_names_an_alternative(tmp_path):
-    (made,) = import_folders(HARBOR, [harbor_folder(tmp_path / "hello")], tmp_path / "ours").written
-    task = load_task(made, mirrors=Mirrors(tmp_path / "mirrors"))
+    task = load_task(write_script_task(tmp_path / "hello"), mirrors=Mirrors(tmp_path / "mirrors"))
     with pytest.raises(UnavailableError, match=r"use a container engine, --sandbox docker"):
         resolve_image(task, local_provider())
 

@@ -1,4 +1,4 @@
-"""`agentbench gateway`, `mcp` and `view`: the commands that run a server."""
+"""`agentbench gateway` and `agentbench mcp`: the commands that run a server."""
 
 from agentbench.cli.options import expand_groups
 from agentbench.cli.serve import server_options
@@ -40,19 +40,3 @@ def mcp(settings: server_options.McpServerOptions) -> None:
     if settings.task is not None and settings.python is not None:
         raise UsageError("--python goes with --root: a task brings its own environment")
     serve_mcp(settings)
-
-
-@expand_groups
-def view(settings: server_options.ViewServerOptions) -> None:
-    """Show runs as a web page: attempts, why each failed, patches, comparisons.
-
-    It updates while runs go on, and only reads the folder. Beyond loopback, a viewer needs the
-    token in AGENTBENCH_VIEW_TOKEN, or the random one in the address that is shown at the start; if
-    that variable is set, loopback needs it, too.
-
-    Example: agentbench view runs/ --open
-    """
-    extras.require("the web page", extras.VIEW)
-    from agentbench.cli.serve.view import serve_view
-
-    serve_view(settings)

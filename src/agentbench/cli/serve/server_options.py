@@ -1,4 +1,4 @@
-"""The options of the three servers, and the loop that runs one until it is interrupted."""
+"""The options of the two servers, and the loop that runs one until it is interrupted."""
 
 import math
 from collections.abc import Awaitable, Callable
@@ -82,23 +82,6 @@ class McpServerOptions:
     error_mode: Annotated[
         ErrorMode, typer.Option("--error-mode", help="Errors as results, or as JSON-RPC errors.")
     ] = ErrorMode.STRUCTURED
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewServerOptions:
-    """The options of `agentbench view`."""
-
-    runs: Annotated[Path, typer.Argument(help="The folder of runs, or of one run.")] = Path("runs")
-    host: Annotated[
-        str,
-        typer.Option("--host", help="The address to listen on; others than loopback need a token."),
-    ] = "127.0.0.1"
-    port: Annotated[
-        int, typer.Option("--port", help="The port; 0: any free one.", min=0, max=65535)
-    ] = 8766
-    open_browser: Annotated[
-        bool, typer.Option("--open/--no-open", help="Open the page in a browser.")
-    ] = False
 
 
 def run_until_interrupted(server: Callable[[], Awaitable[None]]) -> None:

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from agentbench.cli import options
-from agentbench.cli.tasks import formats, history, import_release
 from agentbench.core.display_text import counted, printable
+from agentbench.core.extensions import Slot, offers
 from agentbench.core.host import usable_cache_dir
 
 tasks = options.command_group("List, create, import and export tasks.")
@@ -21,12 +21,13 @@ exporting = options.command_group(
     "Write tasks in another format.\n\nExample: agentbench tasks export harbor tasks/ --out theirs"
 )
 
-tasks.command("new")(history.new_task)
-tasks.command("mine")(history.mine)
-importing.command("release")(import_release.import_release)
-importing.command("swebench")(formats.import_swebench)
-importing.command("harbor")(formats.import_harbor)
-exporting.command("harbor")(formats.export_harbor)
+for slot, group in (
+    (Slot.TASK_COMMAND, tasks),
+    (Slot.TASK_IMPORT, importing),
+    (Slot.TASK_EXPORT, exporting),
+):
+    for name, row in offers(slot).items():
+        group.command(name)(row.load())
 tasks.add_typer(importing, name="import")
 tasks.add_typer(exporting, name="export")
 

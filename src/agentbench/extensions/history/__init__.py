@@ -1,0 +1,1 @@
+"""Makes tasks of the fixes in a repository's history."""
