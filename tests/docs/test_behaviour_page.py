@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.behaviour.rules import RULES
-from agentbench.behaviour.tags import MEANINGS, Tag
+from agentbench.extensions.behaviour.rules import RULES
+from agentbench.extensions.behaviour.tags import MEANINGS, Tag
 
 PAGE = (Path(__file__).parents[2] / "docs" / "behaviour.md").read_text()
 

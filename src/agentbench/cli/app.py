@@ -24,7 +24,6 @@ _OWN_HELP = {
     "rescore": "Judge a run's records again with the current rules.",
     "report": "Report on runs: a row per attempt, and the resolved rate.",
     "compare": "Compare two runs: flips, and statistical significance.",
-    "behaviour": "Tell what agents did: tags, with the steps that show them.",
     "show": "Show one attempt: why it failed, its stages and its patch.",
     "audit": "Search tasks and runs for known leaks without running anything.",
     "explain": "Explain a failure reason or an exit code.",

@@ -13,6 +13,7 @@ from agentbench.cli.report import append_github_summary
 from agentbench.cli.run_execution import print_warnings
 from agentbench.core import extras
 from agentbench.core.display_text import list_with_more, printable
+from agentbench.core.extensions import Slot, load_offer
 from agentbench.errors import UsageError
 
 _MAX_NAMED = 10  # tasks that a warning names
@@ -80,8 +81,6 @@ def compare(
 
     Example: agentbench compare main last --fail-on-regression
     """
-    from agentbench.behaviour.counts import compare_tags
-    from agentbench.cli.behaviour import behaviours_in, print_differences
     from agentbench.report.comparison import compare as compared
     from agentbench.report.comparison import doubts, regression
     from agentbench.report.json_documents import ComparisonDocument
@@ -128,7 +127,7 @@ def compare(
             print_comparison(comparison, names, console_of(sys.stdout))
     if behaviour:
         typer.echo()
-        print_differences(compare_tags(*map(behaviours_in, folders)))
+        load_offer(Slot.BEHAVIOUR, "differences", "--behaviour")(*folders)
     if github_summary:
         append_github_summary(comparison_markdown(comparison, names))
     if fail_on_regression:

@@ -19,7 +19,7 @@ from agentbench.cli import options
 from agentbench.cli.run_execution import print_warnings
 from agentbench.core import extras, files
 from agentbench.core.display_text import printable
-from agentbench.core.extensions import Slot, offers
+from agentbench.core.extensions import Slot, load_offer, offers
 from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -98,7 +98,6 @@ def report(
 
     Example: agentbench report last --format html --output report.html
     """
-    from agentbench.cli.behaviour import behaviours_in, print_counts
     from agentbench.report.leaderboard import leaderboard as ranked
     from agentbench.report.leaderboard import results_by_agent
     from agentbench.report.reported_run import ReportedRun
@@ -137,7 +136,7 @@ def report(
     if behaviour:
         for folder in folders:
             typer.echo()
-            print_counts(behaviours_in(folder))
+            load_offer(Slot.BEHAVIOUR, "counts", "--behaviour")(folder)
     if instances_dir is not None:
         write_folder: WriteFolder = offers(Slot.REPORT_FOLDER)[format_name].load()
         write_folder(read, instances_dir)

@@ -2,16 +2,17 @@
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from agentbench.behaviour.tags import MEANINGS, Tag
 from agentbench.cli import completion, options
 from agentbench.cli.paged_text import line_style, print_paged
 from agentbench.cli.run_execution import print_warnings
 from agentbench.core.display_text import list_with_more, printable
+from agentbench.core.extensions import Slot, offers
 from agentbench.core.host import usable_cache_dir
 from agentbench.errors import InputError, UsageError
 from agentbench.report.taxonomy_page import WORDS, explain_exit_code, explain_reason, reason_facts
@@ -48,7 +49,6 @@ def show(
     Example: agentbench show last lru-expiry --log agent_run
     """
     from agentbench.audit.run_facts import RunFolder
-    from agentbench.behaviour.story import work_of
     from agentbench.report.attempt_files import log_name
     from agentbench.report.attempt_text import render_attempt
     from agentbench.runs.store.reading import read_run
@@ -71,7 +71,9 @@ def show(
         return
     folder = store.folder_of(record)
     if log is None:
-        work = work_of(RunFolder.with_one(store, record), usable_cache_dir())
+        work: Iterable[str] = ()
+        if (story := offers(Slot.BEHAVIOUR).get("story")) is not None:
+            work = story.load()(RunFolder.with_one(store, record), usable_cache_dir())
         print_paged(render_attempt(record, folder, work), pager=not no_pager, style=line_style)
         return
     path = folder / log_name(log)
@@ -134,14 +136,14 @@ def explanation(what: str | None, stage: str | None) -> str:
     if re.fullmatch(r"-?[0-9]{1,5}", what):
         return explain_exit_code(int(what), stage)
     word = what.lower().replace("_", "-").replace(" ", "-").removesuffix("-with-tests")
-    if word in WORDS:
-        return f"{word}: {WORDS[word]}"
-    if word in set(Tag):
-        meaning = MEANINGS[Tag(word)]
-        return f"{word} (behaviour, {meaning.group}): {meaning.rule}\n{meaning.not_said}"
+    words = dict(WORDS)
+    for offer in offers(Slot.WORDS).values():
+        words |= offer.load()
+    if word in words:
+        return f"{word}: {words[word]}"
     name = what.upper().replace("-", "_")
     if name not in FailureReason.__members__:
-        known = ", ".join((*FailureReason, *WORDS, *Tag))
+        known = ", ".join((*FailureReason, *words))
         raise UsageError(f"{what!r} is neither an exit code nor a reason; reasons: {known}")
     return explain_reason(FailureReason(name))
 

@@ -21,6 +21,7 @@ class Slot(StrEnum):
 
     AGENT = "agent"  # a function that makes an agent
     AUDIT = "audit"  # `audit.audit.RunComparison`
+    BEHAVIOUR = "behaviour"  # functions of runs: the story of an attempt, its tags, two tables
     COMMAND = "command"  # a function, or a group of functions, for typer
     EXECUTOR = "executor"  # `runs.executors.Cluster`
     MCP_TOOLS = "MCP tools"  # `mcp.server.MakeToolSet`
@@ -32,6 +33,7 @@ class Slot(StrEnum):
     TASK_EXPORT = "task export"  # the same: `agentbench tasks export NAME`
     TASK_IMPORT = "task import"  # the same: `agentbench tasks import NAME`
     TASK_SCORE = "task score"  # a module with `measure_valid_tasks` and the like, for `validate`
+    WORDS = "words"  # what words of reports mean, for `explain`
 
 
 class Offer(NamedTuple):

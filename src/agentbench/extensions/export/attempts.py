@@ -1,14 +1,14 @@
 """Reads the attempts of an export, and says why one is left out."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from agentbench.attempt.logs import EXCHANGE_LOG
 from agentbench.attempt.record import AttemptRecord
 from agentbench.audit.run_facts import RunFolder
-from agentbench.behaviour.facts import BehaviourReader
-from agentbench.behaviour.rules import behaviour_of
-from agentbench.behaviour.tags import AttemptBehaviour
+from agentbench.core.extensions import Slot, offers
 from agentbench.extensions.export.chat import (
     ChatMessage,
     chat_messages,
@@ -63,14 +63,23 @@ class AttemptReader:
 
     tasks: TaskSources
     reward: RewardKind = RewardKind.RESOLVED
-    _behaviours: dict[Path, BehaviourReader] = field(default_factory=dict)
+    _behaviours: dict[Path, Callable[[AttemptRecord], Any]] = field(default_factory=dict)
 
-    def _behaviour(self, run: SourceRun, record: AttemptRecord) -> AttemptBehaviour:
+    def _behaviour(self, run: SourceRun, record: AttemptRecord) -> dict[str, Any]:
+        """The columns about what the agent did; empty without the extension that knows it."""
+        reader = offers(Slot.BEHAVIOUR).get("reader")
+        if reader is None:
+            return {"behaviour": (), "solved_at_step": None, "lost_at_step": None}
         folder = run.reported.folder
         if folder not in self._behaviours:
             opened = RunFolder(folder=folder, configuration=run.configuration)
-            self._behaviours[folder] = BehaviourReader(opened, self.tasks.mirrors)
-        return behaviour_of(self._behaviours[folder].read(record))
+            self._behaviours[folder] = reader.load()(opened, self.tasks.mirrors)
+        found = self._behaviours[folder](record)
+        return {
+            "behaviour": tuple(each.tag.value for each in found.found),
+            "solved_at_step": found.solved_at_step,
+            "lost_at_step": found.lost_at_step,
+        }
 
     def read(self, run: SourceRun, record: AttemptRecord) -> ExportedAttempt:
         """Read an attempt.
@@ -148,7 +157,7 @@ def _facts(
     run: SourceRun,
     record: AttemptRecord,
     verdict: JudgeVerdict,
-    behaviour: AttemptBehaviour,
+    behaviour: dict[str, Any],
     *,
     checked: bool,
 ) -> AttemptFacts:
@@ -167,8 +176,6 @@ def _facts(
         quarantined=record.quarantined,
         reason=record.failure_reason,
         fault=record.fault,
-        behaviour=tuple(each.tag.value for each in behaviour.found),
-        solved_at_step=behaviour.solved_at_step,
-        lost_at_step=behaviour.lost_at_step,
+        **behaviour,
         checked=checked,
     )

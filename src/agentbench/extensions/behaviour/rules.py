@@ -12,14 +12,24 @@ from itertools import pairwise, takewhile
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from agentbench.attempt.record import AttemptRecord
 from agentbench.audit.patch import FilePatch
-from agentbench.behaviour.actions import Action, Call
-from agentbench.behaviour.commands import ActionKind
-from agentbench.behaviour.facts import BehaviourFacts, Need, Reference, is_code, is_test_file
-from agentbench.behaviour.own_tests import OwnTests, own_tests
-from agentbench.behaviour.tags import AttemptBehaviour, Behaviour, Sign, Tag
+from agentbench.audit.run_facts import RunFolder
+from agentbench.extensions.behaviour.actions import Action, Call
+from agentbench.extensions.behaviour.commands import ActionKind
+from agentbench.extensions.behaviour.facts import (
+    BehaviourFacts,
+    BehaviourReader,
+    Need,
+    Reference,
+    is_code,
+    is_test_file,
+)
+from agentbench.extensions.behaviour.own_tests import OwnTests, own_tests
+from agentbench.extensions.behaviour.tags import AttemptBehaviour, Behaviour, Sign, Tag
 from agentbench.models.interface import ModelErrorKind
 from agentbench.scoring.evidence import FAILING_OUTCOMES, CaseOutcome, Severity
+from agentbench.tasks.mirror import Mirrors
 
 _MAX_SIGNS = 10  # of one tag
 _BROAD_LINES, _MORE_LINES = 5, 40  # times the reference, and at least as many more
@@ -96,6 +106,14 @@ def behaviour_of(facts: BehaviourFacts) -> AttemptBehaviour:
         solved_at_step=facts.step_of_state(solved) if solved is not None else None,
         lost_at_step=facts.step_of_state(lost) if lost is not None else None,
     )
+
+
+def behaviour_of_attempts(
+    run: RunFolder, mirrors: Mirrors
+) -> Callable[[AttemptRecord], AttemptBehaviour]:
+    """Finds the behaviours of a run's attempts, one record at a time."""
+    reader = BehaviourReader(run, mirrors)
+    return lambda record: behaviour_of(reader.read(record))
 
 
 # --- change

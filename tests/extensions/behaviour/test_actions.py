@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from agentbench.behaviour.actions import Action, Call, actions_of, calls_of, is_same_file
-from agentbench.behaviour.commands import ActionKind
+from agentbench.extensions.behaviour.actions import Action, Call, actions_of, calls_of, is_same_file
+from agentbench.extensions.behaviour.commands import ActionKind
 from agentbench.models.conversation import Role
 from agentbench.models.trajectory import Observation, ObservationResult, Step, ToolCall
 

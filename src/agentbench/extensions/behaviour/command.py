@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
-from agentbench.behaviour.counts import TagDifference, compare_tags, count_tags
-from agentbench.behaviour.tags import MEANINGS, AttemptBehaviour, Sign, Tag
 from agentbench.cli import completion, options
 from agentbench.core import extras, host
 from agentbench.core.display_text import printable
 from agentbench.errors import InputError
+from agentbench.extensions.behaviour.counts import TagDifference, compare_tags, count_tags
+from agentbench.extensions.behaviour.tags import MEANINGS, AttemptBehaviour, Sign, Tag
 
 _MAX_CHARACTERS = 160
 
@@ -87,8 +87,8 @@ def behaviours_in(folder: Path, filter_glob: str | None = None) -> list[AttemptB
         InputError: it is not a run, or has no such attempt.
     """
     from agentbench.audit.run_facts import open_run
-    from agentbench.behaviour.facts import BehaviourReader
-    from agentbench.behaviour.rules import behaviour_of
+    from agentbench.extensions.behaviour.facts import BehaviourReader
+    from agentbench.extensions.behaviour.rules import behaviour_of
     from agentbench.tasks.mirror import Mirrors
 
     run = open_run(folder)
@@ -101,6 +101,16 @@ def behaviours_in(folder: Path, filter_glob: str | None = None) -> list[AttemptB
     if not found:
         raise InputError(f"{run.folder}: expected an attempt to read, found none")
     return found
+
+
+def print_counts_of(folder: Path) -> None:
+    """Print how many attempts of a run have each tag."""
+    print_counts(behaviours_in(folder))
+
+
+def print_differences_of(folder: Path, other: Path) -> None:
+    """Print which tags differ between two runs."""
+    print_differences(compare_tags(behaviours_in(folder), behaviours_in(other)))
 
 
 def _print_attempt(attempt: AttemptBehaviour, only: Tag | None) -> None:

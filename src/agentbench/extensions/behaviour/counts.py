@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from agentbench.behaviour.tags import AttemptBehaviour, Tag
 from agentbench.core.schema import Schema
+from agentbench.extensions.behaviour.tags import AttemptBehaviour, Tag
 from agentbench.scoring.paired_comparison import TaskPair, holm, significance
 from agentbench.scoring.statistics import ALPHA, TaskScore, wilson_interval
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentbench.behaviour.own_tests import OwnTests, own_tests
+from agentbench.extensions.behaviour.own_tests import OwnTests, own_tests
 
 
 @pytest.mark.parametrize(

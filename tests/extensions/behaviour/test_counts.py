@@ -2,8 +2,8 @@
 
 import pytest
 
-from agentbench.behaviour.counts import compare_tags, count_tags
-from agentbench.behaviour.tags import AttemptBehaviour, Behaviour, Sign, Tag
+from agentbench.extensions.behaviour.counts import compare_tags, count_tags
+from agentbench.extensions.behaviour.tags import AttemptBehaviour, Behaviour, Sign, Tag
 
 
 def attempts(with_loop: int, of: int, *, unknown: int = 0) -> list[AttemptBehaviour]:

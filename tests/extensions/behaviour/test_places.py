@@ -3,7 +3,7 @@
 import pytest
 
 from agentbench.audit.patch import parse_patch
-from agentbench.behaviour.places import Place, changed_places
+from agentbench.extensions.behaviour.places import Place, changed_places
 from tests.e2e.small_task import patch_of
 
 SOURCE = """\

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentbench.behaviour.commands import ActionKind, command_parts, patched_files
+from agentbench.extensions.behaviour.commands import ActionKind, command_parts, patched_files
 
 READ, EDIT, REVERT, SEARCH, TEST, OTHER = ActionKind
 

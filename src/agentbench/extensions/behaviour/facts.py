@@ -14,10 +14,10 @@ from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.timeline.document import Timeline
 from agentbench.audit.patch import FilePatch, parse_patch
 from agentbench.audit.run_facts import RunFolder, UnreadableRunFileError, read_attempt
-from agentbench.behaviour.actions import Action, Call, actions_of, calls_of
-from agentbench.behaviour.commands import ActionKind
-from agentbench.behaviour.places import Place, changed_places
 from agentbench.errors import InputError
+from agentbench.extensions.behaviour.actions import Action, Call, actions_of, calls_of
+from agentbench.extensions.behaviour.commands import ActionKind
+from agentbench.extensions.behaviour.places import Place, changed_places
 from agentbench.models.conversation import Role
 from agentbench.models.trajectory import Step, Trajectory
 from agentbench.runs.store.configuration import TaskEntry

@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 
 from pydantic import JsonValue
 
-from agentbench.behaviour.commands import ActionKind, command_parts, patched_files
+from agentbench.extensions.behaviour.commands import ActionKind, command_parts, patched_files
 from agentbench.models.conversation import Role
 from agentbench.models.trajectory import Step
 

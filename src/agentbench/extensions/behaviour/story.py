@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agentbench.audit.run_facts import RunFolder
-from agentbench.behaviour.commands import ActionKind
-from agentbench.behaviour.facts import BehaviourFacts, BehaviourReader
-from agentbench.behaviour.own_tests import OwnTests, own_tests
-from agentbench.behaviour.rules import behaviour_of
-from agentbench.behaviour.tags import AttemptBehaviour, Behaviour, Tag
 from agentbench.core.display_text import counted, list_with_more, printable
+from agentbench.extensions.behaviour.commands import ActionKind
+from agentbench.extensions.behaviour.facts import BehaviourFacts, BehaviourReader
+from agentbench.extensions.behaviour.own_tests import OwnTests, own_tests
+from agentbench.extensions.behaviour.rules import behaviour_of
+from agentbench.extensions.behaviour.tags import AttemptBehaviour, Behaviour, Tag
 from agentbench.scoring.evidence import AgentEnding, CaseOutcome
 from agentbench.tasks.mirror import Mirrors
 
