@@ -48,17 +48,12 @@ def test_csv_and_markdown_have_a_row_for_each_attempt(cli, runs_dir):
 
 
 def test_several_runs_are_reported_together_and_told_apart(cli, runs_dir, monkeypatch):
-    (first,) = runs_dir.iterdir()
-    shutil.copytree(first, runs_dir / "other")
-    records = tuple(read_run(first).records())
-    others = [record.replace(run_id="other") for record in records]
-    lines = "".join(f"{record.json_with_checksum()}\n" for record in others)
-    (runs_dir / "other" / "attempts.jsonl").write_text(lines)
+    first, other = second(runs_dir)
     monkeypatch.setenv("COLUMNS", "160")
-    result = report(cli, runs_dir, first.name, "other")
-    assert result.stdout.count(first.name) == result.stdout.count("other") == 3  # one is its label
+    result = report(cli, runs_dir, first, other)
+    assert result.stdout.count(first) == result.stdout.count("other") == 3  # one is its label
     assert result.stderr.startswith("resolved 2/4")
-    assert f"{first} {runs_dir / 'other'}" in result.stderr
+    assert f"{runs_dir / first} {runs_dir / other}" in result.stderr
 
 
 def test_a_torn_line_is_a_warning(cli, runs_dir):
@@ -69,13 +64,6 @@ def test_a_torn_line_is_a_warning(cli, runs_dir):
     assert result.code == 0, result.stderr
     assert result.stderr.startswith(f"warning: {folder}/attempts.jsonl:3: set aside")
     assert len(json.loads(result.stdout)["attempts"]) == 2
-
-
-def test_a_run_that_is_not_there_is_65(cli, runs_dir, tmp_path):
-    assert report(cli, runs_dir, "nothing").code == 65
-    result = report(cli, tmp_path / "empty")
-    assert result.code == 65, result.stderr
-    assert "no run here yet" in result.stderr
 
 
 def test_a_record_of_a_newer_agentbench_is_65(cli, runs_dir):

@@ -33,10 +33,6 @@ def place(tmp_path_factory) -> Path:
     return folder
 
 
-def test_there_are_a_hundred() -> None:
-    assert len({arguments for arguments, _, _ in _USES}) >= 100
-
-
 @pytest.mark.parametrize(("arguments", "code", "said"), _USES, ids=[use[0] for use in _USES])
 def test_a_wrong_use_gets_one_clear_line(cli, place, monkeypatch, arguments, code, said) -> None:
     monkeypatch.chdir(place)

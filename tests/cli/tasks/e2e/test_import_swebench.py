@@ -146,12 +146,6 @@ def test_an_option_that_is_wrong_is_2_before_anything_is_written(
     assert not (tmp_path / "tasks").exists()
 
 
-def test_a_file_that_is_not_there_is_65(cli, tmp_path):
-    result = cli("tasks", "import", "swebench", tmp_path / "gone.jsonl", "--no-prove")
-    assert result.code == 65
-    assert "gone.jsonl: cannot be read: No such file or directory" in result.stderr
-
-
 def predictions(path, patch):
     write_lines(path, {"instance_id": ID, "model_name_or_path": "m", "model_patch": patch})
     return f"predictions:{path}"
