@@ -119,13 +119,6 @@ def test_a_run_that_is_named_twice_is_reported_once(cli, runs_dir):
     assert "resolved 1/2" in result.stderr
 
 
-def test_both_denominators_are_in_the_table_s_summary(cli, runs_dir):
-    result = report(cli, runs_dir)
-    assert "all attempts" in result.stdout
-    assert "excluding task and infrastructure errors (0)" in result.stdout
-    assert "pass@2" in result.stdout
-
-
 def test_junit_has_a_suite_for_each_run_and_skips_what_was_not_made(cli, runs_dir):
     names = second(runs_dir)
     record = resolved(run_id="other").json_with_checksum()
