@@ -336,12 +336,6 @@ def test_others_are_made_while_one_waits_for_its_retry(task, workshop, store, pr
     assert [(record.attempt, record.retry_of) for record in records] == [(2, None), (1, 1)]
 
 
-def test_what_the_agent_failed_is_not_made_again(task, workshop, store):
-    (record,) = made(planned(task), NoopAgent(), workshop(), store, retries=5)
-    assert record.fault is Fault.AGENT
-    assert len(tuple(read_run(store.folder).records())) == 1
-
-
 def test_ctrl_c_ends_the_waiting_for_a_retry(task, workshop, store):
     shop = workshop(UnreliableProvider())
 
