@@ -1,5 +1,3 @@
-"""A failure is a value that crosses files."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -368,11 +366,6 @@ def test_each_way_an_agent_stops_has_its_reason_and_fault(ending, code, fault):
 @pytest.mark.parametrize("fault", Fault)
 def test_fault_that_comes_with_the_ending_overrides_the_default(ending, code, fault):
     assert agent_judged(ending, agent_fault=fault) == (code, fault.value)
-
-
-def test_refusal_and_full_context_are_agent_faults():
-    refused = agent_judged("llm_error", agent_fault=Fault.AGENT, agent_detail="refusal")
-    assert refused == ("LLM_ERROR", "agent")
 
 
 def test_last_message_of_the_agent_is_the_detail():
