@@ -1,5 +1,3 @@
-"""What goes to a provider, on each wire."""
-
 import asyncio
 import json
 import re
