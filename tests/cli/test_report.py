@@ -18,6 +18,7 @@ from agentbench.cli.report import open_output
 from agentbench.core.extras import install_command
 from agentbench.errors import UsageError
 from agentbench.runs.store.reading import read_run
+from tests.cli.pseudo_terminal import pseudo_terminal
 from tests.runs.records import resolved
 
 
@@ -183,14 +184,12 @@ def test_parquet_goes_into_a_file_or_a_pipe(runs_dir, tmp_path):
 
 
 def test_parquet_is_not_written_to_a_terminal(runs_dir):
-    main, terminal = os.openpty()
     command = [sys.executable, "-m", "agentbench", "report", "--runs-dir", runs_dir]
-    result = subprocess.run(
-        [*command, "--format", "parquet"],
-        stdout=terminal, stderr=subprocess.PIPE, text=True, check=False, timeout=200,
-    )  # fmt: skip
-    os.close(terminal)
-    os.close(main)
+    with pseudo_terminal() as (terminal, _):
+        result = subprocess.run(
+            [*command, "--format", "parquet"],
+            stdout=terminal, stderr=subprocess.PIPE, text=True, check=False, timeout=200,
+        )  # fmt: skip
     assert result.returncode == 2
     assert "expected a file, found a terminal; add -o FILE.parquet" in result.stderr
 

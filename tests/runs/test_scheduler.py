@@ -396,8 +396,6 @@ def test_no_more_attempts_run_at_a_time_than_jobs(task, workshop, store):
     [
         (0.0, 0),
         (1.0, 1),
-        pytest.param(1.5, 2, marks=pytest.mark.soak),
-        pytest.param(None, 3, marks=pytest.mark.soak),  # as all other tests here
     ],
 )
 def test_no_attempt_is_started_once_the_money_is_spent(task, workshop, store, limit, expected):

@@ -1,5 +1,3 @@
-"""Two processes never make the attempts of one run; a dead one keeps nobody out."""
-
 import os
 import signal
 import stat
