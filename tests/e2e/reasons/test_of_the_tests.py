@@ -1,5 +1,3 @@
-"""Reasons that the final test gives."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""Pairs of functions whose difference, or likeness, is known: found, missed, wrongly accused."""
-
 import ast
 import json
 import subprocess
