@@ -1,6 +1,8 @@
 """Jobs of a running service: submitted, waited for, cancelled, and left to the next start."""
 
+import io
 import json
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -13,9 +15,18 @@ from tests.extensions.service.running import ServiceProcess
 from tests.fakes.staging import own_task
 from tests.judge.conftest import FIX, HALF, SLOW, patch_to
 from tests.patience import wait_until
-from tests.sandbox.conformance_trees import tar_of
 
 pytestmark = pytest.mark.full
+
+
+def tar_of(files: dict[str, str]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, text in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(text)
+            archive.addfile(info, io.BytesIO(text.encode()))
+    return buffer.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -43,7 +54,7 @@ def test_a_patch_gets_its_verdict_and_its_record(
 
 
 def test_a_tree_gets_its_verdict(service: ServiceProcess) -> None:
-    content = tar_of({"basket.py": (0o644, FIXED.encode())})
+    content = tar_of({"basket.py": FIXED})
     answer = service.request(
         "POST",
         "/v1/jobs/tree?task=small",
