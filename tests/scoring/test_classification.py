@@ -512,6 +512,11 @@ def test_crash_after_whole_report_leaves_failed_tests_as_reason(code):
     assert (failure.reason, failure.detail) == (FailureReason.TESTS_FAILED, "1 of 2 tests failed")
 
 
+def test_passed_report_with_another_exit_code_is_not_believed():
+    failure = report_failure(command(1), report(*ONE_EACH, outcome="passed"))
+    assert (failure.reason, failure.detail) == (FailureReason.TESTS_FAILED, "1 of 2 tests failed")
+
+
 @pytest.mark.parametrize("outcome", ["passed", "unverified"])
 def test_exit_0_with_nothing_collected_is_no_tests(outcome):
     failure = report_failure(command(0), report(outcome=outcome))
