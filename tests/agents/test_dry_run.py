@@ -1,5 +1,3 @@
-"""The tiny task is a task like any other."""
-
 import json
 import urllib.request
 

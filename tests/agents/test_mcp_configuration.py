@@ -1,5 +1,3 @@
-"""The settings of clients with a task's MCP servers."""
-
 import json
 import tomllib
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from agentbench.core.host import default_cache_dir
 from agentbench.sandbox.interface import SandboxProvider
+from agentbench.sandbox.registry import select_back_end
 from tests.fakes.scripted_agent import ScriptedAgent
 from tests.fakes.staging import Desk, StagedAttempt, local_provider, prepare, small_task, staged
 from tests.runs.conftest import options, task, workshop
@@ -47,3 +49,10 @@ def attempt_by(
         return staged(task, ready.provider, desk, agent=agent, prepared=ready.prepared, **more)
 
     return opened
+
+
+@pytest.fixture(params=["local", pytest.param("docker", marks=pytest.mark.docker)])
+def back_end(request, provider) -> SandboxProvider:
+    if request.param == "local":
+        return provider
+    return select_back_end("docker", cache_dir=default_cache_dir()).provider

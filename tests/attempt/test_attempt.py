@@ -166,11 +166,11 @@ class LostWhen(UnreliableProvider):
 
     def find(self, key):
         self._lose("a preparation is looked for")
-        return super().find(key)
+        return self._inner.find(key)
 
     def discard(self, snapshot):
         self._lose("a snapshot is discarded")
-        super().discard(snapshot)
+        self._inner.discard(snapshot)
 
     def _lose(self, moment: str) -> None:
         if moment == self.moment:

@@ -13,7 +13,7 @@ from agentbench.core.file_locks import LockHeldError
 from agentbench.core.files import FileContent
 from agentbench.errors import DoesNotFitError, RunCancelled, SandboxError
 from agentbench.integrity.protection import JudgedChange
-from agentbench.scoring.evidence import CaseOutcome, PytestOutcome
+from agentbench.scoring.evidence import PytestOutcome
 from agentbench.tasks.control_level import ControlLevel
 from agentbench.taxonomy import Fault
 from tests.e2e.small_task import FIXED, LISTED
@@ -34,14 +34,6 @@ def test_fix_passes_the_hidden_tests(attempt_by, desk):
     assert evidence.report.outcome is PytestOutcome.PASSED
     assert {case.node_id for case in evidence.report.cases} >= set(LISTED)
     assert json.loads(desk.read("final.json"))["summary"]["passed"] == 4
-
-
-def test_no_change_fails_like_the_baseline(attempt_by):
-    with attempt_by() as context:
-        evidence = go(context, "final_test")
-    assert evidence.report is not None
-    outcomes = {case.node_id: case.outcome for case in evidence.report.cases}
-    assert [outcomes[node_id] for node_id in LISTED] == [CaseOutcome.FAILED] * 2
 
 
 def test_hidden_tests_are_written_last(attempt_by):

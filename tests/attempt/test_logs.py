@@ -71,12 +71,6 @@ def test_event_has_the_ending_of_a_stage(tmp_path, evidence, detail):
     assert (event.detail, event.cached) == (detail, False)
 
 
-def test_event_is_written_at_once_without_empty_fields(tmp_path):
-    files(tmp_path).started(StageName.AGENT_RUN)
-    (line,) = (tmp_path / EVENTS).read_text().splitlines()
-    assert line.endswith('"event":"stage_started","stage":"agent_run"}')
-
-
 def test_incomplete_line_is_skipped(tmp_path):
     files(tmp_path).registered()
     with (tmp_path / EVENTS).open("a") as file:
@@ -130,21 +124,6 @@ def test_output_is_written_at_once(tmp_path):
 )
 def test_control_characters_are_escaped(tmp_path, raw, shown):
     assert logged(tmp_path, raw) == b"[    1.000 stdout] " + shown + b"\n"
-
-
-def test_long_log_keeps_head_and_tail(tmp_path):
-    text = logged(tmp_path, *(b"%04d\n" % number for number in range(1000)), cap=1000)
-    assert b"0000\n" in text
-    assert b"0999\n" in text
-    assert b"0500\n" not in text
-    assert b"bytes left out ...]\n" in text
-
-
-def test_long_chunk_keeps_its_ends(tmp_path):
-    text = logged(tmp_path, b"<" + b"x" * 5000 + b">", cap=1000)
-    assert text.startswith(b"[    1.000 stdout] <xxx")
-    assert text.endswith(b"xxx>\n")
-    assert b"[... 4022 bytes left out ...]" in text
 
 
 @given(st.lists(st.binary(max_size=300), max_size=30))

@@ -94,17 +94,12 @@ def test_failing_model_is_a_fault(refusal):
     assert fault_of(Gateway(None).probe) is None
 
 
-def test_only_the_model_check_is_costly(tmp_path):
-    needs = requirements_of(tmp_path, Gateway(), None, local=(tmp_path, UnreliableProvider()))
-    assert [need.costly for need in needs] == [False, False, True]
-    assert len(requirements_of(tmp_path, None, None, local=(tmp_path, UnreliableProvider()))) == 2
-
-
 def test_patience_is_shorter_for_a_disk_by_default(tmp_path):
     engine, disk = requirements_of(tmp_path, None, None, local=(tmp_path, UnreliableProvider()))
     assert disk.patience < engine.patience
     patience = timedelta(hours=2)
-    needs = requirements_of(tmp_path, None, patience, local=(tmp_path, UnreliableProvider()))
+    needs = requirements_of(tmp_path, Gateway(), patience, local=(tmp_path, UnreliableProvider()))
+    assert [need.costly for need in needs] == [False, False, True]
     assert {need.patience for need in needs} == {patience}
 
 

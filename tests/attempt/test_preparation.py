@@ -7,11 +7,9 @@ import pytest
 
 from agentbench.attempt.preparation_cache import preparation_key, shared_setup_key
 from agentbench.attempt.preparing import prepare_task
-from agentbench.core.host import default_cache_dir
 from agentbench.errors import UnavailableError
 from agentbench.sandbox.docker.cleanup import stored_images
-from agentbench.sandbox.interface import Limits, SandboxProvider
-from agentbench.sandbox.registry import select_back_end
+from agentbench.sandbox.interface import Limits
 from agentbench.tasks.mirror import tree_digest
 from agentbench.tasks.task import TaskSetup
 from tests.e2e.small_task import SERIAL, SmallTask
@@ -25,13 +23,6 @@ SHARED = (
     f"head -c {PACKAGES} /dev/urandom > {TOKEN}.packages; "
     f"cat /proc/sys/kernel/random/uuid >> {TOKEN}  # {SERIAL}"
 )
-
-
-@pytest.fixture(params=["local", pytest.param("docker", marks=pytest.mark.docker)])
-def back_end(request, provider) -> SandboxProvider:
-    if request.param == "local":
-        return provider
-    return select_back_end("docker", cache_dir=default_cache_dir()).provider
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from agentbench.attempt.preparation_cache import (
 )
 from agentbench.core.checksums import ChecksummedDocument
 from agentbench.core.file_locks import removal_lock
-from agentbench.integrity.trees import EntryKind
 from agentbench.sandbox.interface import Limits
 from agentbench.scoring.evidence import Evidence, StageResult
 from agentbench.tasks.task import RepoSource, TaskEnvironment, TaskSetup
@@ -60,16 +59,6 @@ def test_stored_preparation_is_loaded_with_its_evidence(cache, provider):
     assert results[1].evidence.own_seconds == 0, "nobody waited for it this time"
 
 
-def test_damaged_base_tree_is_not_loaded(cache, provider, tmp_path, caplog):
-    cache.keep_results(keep(cache, provider), RESULTS)
-    assert cache.load(KEY) is not None
-
-    contents = tmp_path / "prepared" / provider.name / KEY / "base.contents"
-    contents.write_bytes(contents.read_bytes() + b"x")
-    assert cache.load(KEY) is None
-    assert "was damaged on disk" in caplog.text
-
-
 def test_latest_baseline_is_loaded(cache):
     stored = StoredBaseline(result=stage("baseline_run", Evidence()), report=b"{}")
     cache.keep_baseline("k", stored)
@@ -80,17 +69,6 @@ def test_latest_baseline_is_loaded(cache):
     later = StoredBaseline(result=stage("baseline_run", Evidence()), report=b"[]")
     cache.keep_baseline("k", later)
     assert cache.load_baseline("k").report == later.report
-
-
-def test_base_content_is_found_by_path(cache, provider):
-    prepared = keep(cache, provider)
-    assert prepared.content(P("a.txt")) == b"one\n"
-    assert prepared.content(P("sub/hard")) == b"one\n"
-    assert prepared.content(P("soft")) is None
-    assert prepared.content(P("sub")) is None
-    assert prepared.content(P("absent")) is None
-    assert prepared.base[P("soft")].kind is EntryKind.SYMLINK
-    assert prepared.base[P("a.txt")].executable
 
 
 def test_key_stored_again_has_the_new_state(cache, provider):

@@ -1,39 +1,8 @@
 from hypothesis import given
 
-from agentbench.agents.interface import AgentOutcome
-from agentbench.attempt.record import AgentRecord, AttemptRecord, UsageRecord, rejudge, rescore
-from agentbench.scoring.evidence import AgentEnding
+from agentbench.attempt.record import AttemptRecord, rejudge, rescore
 from agentbench.taxonomy import FailureReason
 from tests.runs.records import failed, record_of, records, resolved
-
-
-def test_outcome_is_recorded_field_by_field():
-    outcome = AgentOutcome(
-        ending=AgentEnding.STEP_LIMIT,
-        detail="gave up",
-        steps=1,
-        tool_calls=2,
-        tool_errors_recovered=3,
-        test_runs=4,
-    )
-    assert AgentRecord.model_validate(outcome, from_attributes=True) == AgentRecord(
-        ending=AgentEnding.STEP_LIMIT,
-        detail="gave up",
-        steps=1,
-        tool_calls=2,
-        tool_errors_recovered=3,
-        test_runs=4,
-    )
-
-
-def test_unknown_price_is_null():
-    assert UsageRecord().cost_usd is None
-    assert '"cost_usd":null' in UsageRecord(requests=3).model_dump_json()
-
-
-@given(records())
-def test_rescored_record_is_unchanged(record):
-    assert rescore(record) == record
 
 
 @given(records())

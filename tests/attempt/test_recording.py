@@ -90,14 +90,20 @@ def test_patch_record_has_size_and_digest(recorded, tmp_path):
 def test_record_has_outcome_and_usage(recorded):
     outcome = AgentOutcome(
         ending=AgentEnding.STEP_LIMIT,
+        detail="gave up",
         steps=4,
+        tool_calls=2,
+        tool_errors_recovered=3,
+        test_runs=5,
         usage=ModelUsage(
             requests=1, input_tokens=2, output_tokens=3, cached_tokens=4, cost_usd=None
         ),
     )
     record = recorded(outcome=outcome)
     assert record.agent_run is not None
-    assert record.agent_run.steps == 4
+    assert (record.agent_run.ending, record.agent_run.detail) == (outcome.ending, "gave up")
+    assert (record.agent_run.steps, record.agent_run.tool_calls) == (4, 2)
+    assert (record.agent_run.tool_errors_recovered, record.agent_run.test_runs) == (3, 5)
     assert record.usage is not None
     assert (record.usage.requests, record.usage.cached_tokens) == (1, 4)
     assert record.usage.cost_usd is None

@@ -7,11 +7,9 @@ import pytest
 
 from agentbench.attempt.preparing import prepare_task
 from agentbench.attempt.shared_checkouts import SharedCheckouts, changed_bytes
-from agentbench.core.host import default_cache_dir
 from agentbench.integrity.trees import read_tree
 from agentbench.sandbox.docker.cleanup import stored_images
-from agentbench.sandbox.interface import Limits, SandboxProvider
-from agentbench.sandbox.registry import select_back_end
+from agentbench.sandbox.interface import Limits
 from agentbench.tasks.mirror import Mirror
 from agentbench.tasks.task import RepoSource
 from tests.e2e.small_task import SERIAL, SmallTask
@@ -19,7 +17,6 @@ from tests.fakes.staging import mirrors, small_task
 from tests.sandbox.conformance_base import sh
 
 LIMITS = Limits(memory_mib=512, disk_mib=512)
-LISTING = "a.py\ndeep\nsame\nsame\n"
 LARGE = 6_000_000  # bytes of one file
 CHANGES = {  # what a commit does to the one before it
     "first": f"""
@@ -60,13 +57,6 @@ def commits(tmp_path_factory) -> dict[str, str]:
         git(folder, "commit", "--quiet", "--message", name)
         found[name] = git(folder, "rev-parse", "HEAD")
     return found
-
-
-@pytest.fixture(params=["local", pytest.param("docker", marks=pytest.mark.docker)])
-def back_end(request, provider) -> SandboxProvider:
-    if request.param == "local":
-        return provider
-    return select_back_end("docker", cache_dir=default_cache_dir()).provider
 
 
 @pytest.fixture

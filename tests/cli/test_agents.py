@@ -9,6 +9,8 @@ def test_every_agent_has_a_line_with_its_name_first(cli):
     lines = result.stdout.splitlines()
     assert [line.split()[0] for line in lines[: len(BUILT_IN_AGENTS)]] == list(BUILT_IN_AGENTS)
     assert lines[-1].startswith("package.module:attribute")
+    (line,) = [line for line in lines if line.startswith("codex ")]
+    assert line.endswith("[openai-responses; 0.169.0]")
 
 
 def test_agents_are_listed_as_json(cli):
@@ -22,19 +24,3 @@ def test_agents_are_listed_as_json(cli):
     }
     assert listed["codex"]["api_formats"] == ["openai-responses"]
     assert listed["codex"]["version"] == "0.169.0"
-
-
-def test_without_a_command_the_commands_are_listed(cli):
-    assert "list" in cli("agents", "--help").stdout
-
-
-def test_a_preset_is_listed_with_its_wires_and_the_version_that_was_tried(cli):
-    lines = cli("agents", "list").stdout.splitlines()
-    (line,) = [line for line in lines if line.startswith("codex ")]
-    assert line.endswith("[openai-responses; 0.169.0]")
-
-
-def test_a_preset_that_is_not_there_is_wrong_usage(cli):
-    result = cli("agents", "test", "nobody")
-    assert result.code == 2
-    assert "nobody: no such preset; known: aider, claude-code, codex" in result.stderr

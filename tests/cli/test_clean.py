@@ -142,17 +142,6 @@ def test_what_a_living_run_uses_stays(clean, mirrors):
     del use
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "said"),
-    [("--keep", "lots", "is not a size"), ("--older-than", "long", "is not a duration")],
-)
-def test_what_is_no_amount_is_one_clear_line(clean, option, value, said):
-    refused = clean(option, value)
-    assert refused.code == 2
-    assert refused.stderr.startswith(f"agentbench: {value!r} {said}")
-    assert refused.stderr.count("\n") == 1
-
-
 def test_everything_that_a_run_left_in_the_cache_is_told_and_can_go(clean, tmp_path):
     cache_dir = tmp_path / "cache"
     provider = select_back_end("process", cache_dir=cache_dir).provider

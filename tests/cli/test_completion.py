@@ -7,7 +7,6 @@ from typer.testing import CliRunner
 
 from agentbench.agents.preset import shipped_presets
 from agentbench.agents.registry import available_agents
-from agentbench.cli import completion
 from agentbench.cli.app import app
 from agentbench.runs.store.store import RunStore
 from agentbench.taxonomy import FailureReason, StageName
@@ -132,7 +131,3 @@ def test_the_script_for_a_shell_is_printed():
     output = CliRunner().invoke(app, [], prog_name="agentbench", env=environ).stdout
     assert "complete -o default -F _agentbench_completion agentbench" in output
     assert "--install-completion" in CliRunner().invoke(app, ["--help"]).stdout
-
-
-def test_preset_names_are_those_of_the_shipped_files():
-    assert completion.preset_names() == [preset.name for preset in shipped_presets()]

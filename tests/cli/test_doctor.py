@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from tests.cli.pseudo_terminal import pseudo_terminal
+
 pytestmark = pytest.mark.full
 
 
@@ -36,24 +38,10 @@ def test_json_is_one_document(cli):
 def test_at_a_terminal_the_signs_have_colours_and_stay_signs(variables, signs):
     unset = {"NO_COLOR", "FORCE_COLOR"}
     env = {name: value for name, value in os.environ.items() if name not in unset}
-    main, terminal = os.openpty()
     command = [sys.executable, "-m", "agentbench", "doctor"]
     env |= {"TERM": "xterm-256color", "COLUMNS": "100", **variables}
-    with subprocess.Popen(command, stdout=terminal, env=env) as process:
-        os.close(terminal)
-        text = ""
-        while more := read(main):
-            text += more
-    os.close(main)
-    assert process.returncode == 0
-    lines = text.splitlines()
+    with pseudo_terminal() as (terminal, parts):
+        subprocess.run(command, stdout=terminal, env=env, check=True)
+    lines = b"".join(parts).decode().splitlines()
     assert lines[0].startswith(f"{signs[0]}  python  ")
     assert any(line.startswith(f"{signs[1]}  sandbox docker  ") for line in lines)
-
-
-def read(main):
-    """The next output at a terminal; empty at its end."""
-    try:
-        return os.read(main, 65_536).decode()
-    except OSError:  # how Linux says that the other end was closed
-        return ""

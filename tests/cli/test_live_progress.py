@@ -1,10 +1,7 @@
-import fcntl
 import io
 import os
-import pty
-import struct
+import re
 import sys
-import termios
 from threading import Thread
 from types import SimpleNamespace
 
@@ -17,8 +14,46 @@ from agentbench.cli.live_progress import RunDisplay, RunningAttemptsTable
 from agentbench.models.interface import ModelErrorKind, ModelFailure, ModelTraffic, ModelUsage
 from agentbench.tasks.problem import TaskId
 from agentbench.taxonomy import StageName
-from tests.cli.screen import Screen
+from tests.cli.pseudo_terminal import pseudo_terminal
 from tests.runs.records import failed, resolved
+
+_PARTS = re.compile(r"\x1b\[(?P<number>[0-9;?]*)(?P<code>[a-zA-Z])|(?P<text>[^\x1b])", re.DOTALL)
+
+
+class Screen:
+    """The lines of a terminal, with those that have scrolled out of it."""
+
+    def __init__(self, *, columns: int, rows: int) -> None:
+        self._columns, self._rows = columns, rows
+        self.lines = [""]
+        self._row = self._column = 0
+
+    def show(self, text: str) -> None:
+        """Take the output of a program."""
+        for part in _PARTS.finditer(text):
+            if part["code"] == "A":
+                top = max(0, len(self.lines) - self._rows)
+                self._row = max(top, self._row - int(part["number"] or 1))
+            elif part["code"] == "K":
+                self.lines[self._row] = ""
+            elif part["text"] == "\r":
+                self._column = 0
+            elif part["text"] == "\n":
+                self._next_line()
+            elif part["text"]:
+                self._put(part["text"])
+
+    def _put(self, character: str) -> None:
+        if self._column == self._columns:
+            self._next_line()
+        line = self.lines[self._row].ljust(self._column)
+        self.lines[self._row] = line[: self._column] + character + line[self._column + 1 :]
+        self._column += 1
+
+    def _next_line(self) -> None:
+        self._row, self._column = self._row + 1, 0
+        if self._row == len(self.lines):
+            self.lines.append("")
 
 
 def drawn(board, *, width=80, height=24):
@@ -124,30 +159,20 @@ def displayed(monkeypatch):
     def shown(**options):
         board = LiveStatus(clock=lambda: 0.0)
         resources = SimpleNamespace(live_status=board)
-        main, terminal = pty.openpty()
-        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
-        parts = []
-        reader = Thread(target=_read, args=(main, parts))
-        reader.start()
-        with monkeypatch.context() as patch, os.fdopen(terminal, "w", encoding="utf-8") as stderr:
+        with (
+            pseudo_terminal() as (terminal, parts),
+            monkeypatch.context() as patch,
+            os.fdopen(terminal, "w", encoding="utf-8", closefd=False) as stderr,
+        ):
             patch.setattr(sys, "stderr", stderr)
             run = SimpleNamespace(resources=resources, planned=range(3))
             with RunDisplay(run, **options) as display:
                 board.begin(TaskId("slow"), 1)
                 display.add(resolved(task_id="good"))
                 display.add(failed(task_id="bad", attempt=2))
-        reader.join()
         return b"".join(parts).decode()
 
     return shown
-
-
-def _read(main, parts):
-    try:
-        while more := os.read(main, 65_536):
-            parts.append(more)
-    except OSError:  # how Linux says that the other end was closed
-        os.close(main)
 
 
 def test_ended_attempts_stay_above_the_running_ones(displayed):
@@ -180,13 +205,12 @@ def test_no_line_is_lost_while_running_attempts_come_and_go(monkeypatch, columns
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setattr(live_progress, "_REFRESHES_PER_SECOND", 1_000)
     board = LiveStatus()
-    main, terminal = pty.openpty()
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    parts = []
-    reader = Thread(target=_read, args=(main, parts))
-    reader.start()
     result = [f"said by thread {number}" for number in range(150)]
-    with monkeypatch.context() as patch, os.fdopen(terminal, "w", encoding="utf-8") as stderr:
+    with (
+        pseudo_terminal(columns=columns, rows=rows) as (terminal, parts),
+        monkeypatch.context() as patch,
+        os.fdopen(terminal, "w", encoding="utf-8", closefd=False) as stderr,
+    ):
         patch.setattr(sys, "stderr", stderr)
         run = SimpleNamespace(resources=SimpleNamespace(live_status=board), planned=range(150))
         with RunDisplay(run, quiet=False, verbose=False) as display:
@@ -206,7 +230,6 @@ def test_no_line_is_lost_while_running_attempts_come_and_go(monkeypatch, columns
                 for each in running[1::2]:
                     board.end(each)
             other.join()
-    reader.join()
     screen = Screen(columns=columns, rows=rows)
     screen.show(b"".join(parts).decode())
     expected = {f"{number + 1}/150 task-{number} resolved 1.0 s" for number in range(150)}

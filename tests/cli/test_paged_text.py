@@ -1,16 +1,13 @@
 """Long texts in a real terminal, with a real pager."""
 
-import fcntl
 import os
-import pty
-import struct
 import subprocess
 import sys
-import termios
 
 import pytest
 
 from agentbench.cli.paged_text import line_style
+from tests.cli.pseudo_terminal import pseudo_terminal
 from tests.patience import HANG_SECONDS
 
 CODE = """\
@@ -21,24 +18,13 @@ print_paged({text!r}, pager={pager}, style=line_style)
 
 def printed(text, *, rows=10, pager=True, **env):
     """What a terminal of 20 columns gets; PAGER writes to stdout how many lines it has read."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 20, 0, 0))
     plain = {k: v for k, v in os.environ.items() if k not in {"NO_COLOR", "COLUMNS", "LINES"}}
     terminal = {"TERM": "xterm-256color", "PAGER": "sed 's/^/paged: /'", **env}
-    code = CODE.format(text=text, pager=pager)
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdin=slave, stdout=slave, env={**plain, **terminal}
-    ) as process:
-        os.close(slave)
-        shown = b""
-        try:
-            while more := os.read(master, 65_536):
-                shown += more
-        except OSError:  # how Linux says that the other end is closed
-            pass
-        os.close(master)
-        assert process.wait(timeout=HANG_SECONDS) == 0
-    return shown.decode().replace("\r\n", "\n")
+    argv = [sys.executable, "-c", CODE.format(text=text, pager=pager)]
+    with pseudo_terminal(columns=20, rows=rows) as (slave, parts):
+        env = {**plain, **terminal}
+        subprocess.run(argv, stdin=slave, stdout=slave, env=env, check=True, timeout=HANG_SECONDS)
+    return b"".join(parts).decode().replace("\r\n", "\n")
 
 
 LONG = "".join(f"  line {number}\n" for number in range(12))

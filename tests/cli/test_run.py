@@ -111,16 +111,6 @@ def test_failed_attempts_of_a_run_are_made_again(run, cli, tmp_path):
     assert "repeats" not in cli("report", "before", "--runs-dir", tmp_path / "runs").stderr
 
 
-def test_a_rerun_takes_no_tasks_and_a_run_takes_some(run, cli, tmp_path):
-    said = run("--rerun-failed", "last")
-    assert (said.code, said.stdout) == (2, "")
-    assert "--rerun-failed takes the tasks of its run" in said.stderr
-    said = cli("run", "--agent", "noop")
-    assert said.code == 2
-    assert "TASKS is missing: name task folders, or use --rerun-failed RUN" in said.stderr
-    assert cli("run", "--rerun-failed", "last", "--runs-dir", tmp_path / "none").code == 65
-
-
 COSTLY = """
 from agentbench.agents.interface import AgentOutcome, ModelUsage
 from agentbench.scoring.evidence import AgentEnding
@@ -135,17 +125,6 @@ def _here(tmp_path, monkeypatch):
     """Agents are found in the folder that the program is called in."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-
-
-def test_a_run_without_an_agent_is_refused(run, tmp_path):
-    said = run(agent=None)
-    assert said.code == 2, said.stderr
-    (line,) = said.stderr.splitlines()
-    assert line.startswith("agentbench: --agent is missing: choose --agent oracle (checks ")
-    assert "--agent noop" in line
-    assert "--agent-command '…'" in line
-    assert "`agentbench agents list`" in line
-    assert not (tmp_path / "runs").exists()
 
 
 def test_a_command_needs_no_agent(run, tmp_path):
@@ -175,30 +154,6 @@ def test_a_cache_that_cannot_be_written_is_wrong_usage(run, tmp_path, monkeypatc
     said = run()
     assert said.code == 2, said.stderr
     assert "set AGENTBENCH_CACHE" in said.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("-a", "nobody"), "--agent nobody: no such agent; known: oracle"),
-        (("-a", "command"), "--agent command needs --agent-command"),
-        (("--jobs", "many"), "--jobs: expected auto or a number above 0, found 'many'"),
-        (("--timeout-scale", "0"), "--timeout-scale: 0.0 is not above 0"),
-        (("--run-id", "a/b"), "--run-id: 'a/b' is not a plain name"),
-    ],
-)
-def test_what_is_wrong_is_one_line_and_2(run, arguments, said):
-    answer = run(*arguments)
-    assert answer.code == 2
-    assert answer.stdout == ""
-    assert answer.stderr.splitlines()[-1].startswith(f"agentbench: {said}")
-
-
-def test_no_task_is_65(run, tmp_path):
-    assert run(path=tmp_path / "nowhere").code == 65
-    said = run("--filter", "third")
-    assert said.code == 65, said.stderr
-    assert "known tasks: first, second" in said.stderr
 
 
 def test_an_engine_that_does_not_answer_is_69(program, tasks):

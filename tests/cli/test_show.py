@@ -92,8 +92,3 @@ def test_a_number_is_an_exit_code(code):
 def test_anything_else_is_wrong_usage(what):
     with pytest.raises(UsageError, match="neither an exit code nor a reason"):
         explanation(what, None)
-
-
-def test_a_stage_that_there_is_not_is_wrong_usage():
-    with pytest.raises(UsageError, match="--stage: 'lunch' is not a stage; expected git_clone, "):
-        explanation("1", "lunch")

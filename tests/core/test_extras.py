@@ -1,5 +1,3 @@
-"""The name of the distribution, and the commands that install its extras."""
-
 import ast
 import json
 import re

@@ -1,5 +1,3 @@
-"""The networks that a task may ask for."""
-
 import pytest
 from pydantic import TypeAdapter, ValidationError
 

@@ -119,13 +119,6 @@ def test_no_task_at_all_is_65(tmp_path: Path, environ: dict[str, str]) -> None:
     [
         ("no_such_module_anywhere:agent", "there is no module 'no_such_module_anywhere'"),
         ("command", "needs --agent-command"),
-        # The words are tested with the choice (tests/agents/test_registry.py).
-        pytest.param(
-            "json:no_such_agent", "json has no attribute 'no_such_agent'", marks=pytest.mark.soak
-        ),
-        pytest.param(
-            "nobody", "no such agent; known: oracle, noop, command", marks=pytest.mark.soak
-        ),
     ],
 )
 def test_an_agent_that_cannot_be_had_is_2(

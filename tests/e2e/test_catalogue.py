@@ -20,7 +20,7 @@ def strongest(cache_dir: Path) -> Iterator[SandboxProvider]:
     discard_snapshots(provider, cache_dir)
 
 
-@pytest.mark.soak  # the gate does the same from the wheel, and test_installation.py with two
+@pytest.mark.soak  # test_installation.py has two of them
 def test_the_oracle_resolves_all_and_noop_none(
     strongest: SandboxProvider, catalogue: Path, cache_dir: Path, tmp_path: Path
 ) -> None:
@@ -28,16 +28,10 @@ def test_the_oracle_resolves_all_and_noop_none(
     shipped = sorted(path.parent for path in catalogue.glob("*/task.toml"))
     assert len(shipped) >= 12
 
-    _oracle_resolves_all_and_noop_none(shipped, strongest, options)
-
-
-def _oracle_resolves_all_and_noop_none(
-    folders: list[Path], provider: SandboxProvider, options: RunOptions
-) -> None:
-    oracle = list(run_tasks(folders, "oracle", sandbox=provider, options=options))
-    noop = list(run_tasks(folders, "noop", sandbox=provider, options=options))
+    oracle = list(run_tasks(shipped, "oracle", sandbox=strongest, options=options))
+    noop = list(run_tasks(shipped, "noop", sandbox=strongest, options=options))
 
     assert {r.task_id: r.detail for r in oracle if not r.resolved} == {}
     assert {r.failure_reason for r in noop} == {FailureReason.TESTS_FAILED}
     assert [r.warnings for r in (*oracle, *noop) if r.warnings] == []
-    assert len({r.task_id for r in oracle}) == len(noop) == len(folders)
+    assert len({r.task_id for r in oracle}) == len(noop) == len(shipped)

@@ -1,25 +1,25 @@
-"""The first screen of `show`, and the first part of the web page, say why an attempt failed."""
+"""Each reason, whose fault it is, and what the first screen of `show` and the web page say."""
 
 import html
 import re
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
-from agentbench import AttemptRecord, run_attempt
+from agentbench import AttemptRecord
 from agentbench.agents.command import CommandAgent
 from agentbench.agents.interface import Agent
 from agentbench.agents.predictions import PredictionsAgent
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import AgentEnding, Evidence, Finding, Severity
 from agentbench.tasks.problem import TaskId
-from agentbench.taxonomy import FailureReason
+from agentbench.taxonomy import FailureReason, Fault, StageName
 from tests import web_page
 from tests.cli.conftest import call
-from tests.e2e.bench import Bench
+from tests.e2e.bench import PREPARED, WHOLE, Bench
 from tests.e2e.small_task import FIX, FIXED, PARTIAL_FIX, SERIAL, SmallTask, patch_of
 from tests.runs.records import configuration, interrupted, lost, record_of
 from tests.scoring import strategies
@@ -27,6 +27,7 @@ from tests.scoring import strategies
 ROWS, COLUMNS = 24, 80
 FAULTY = "tests.e2e.agents_at_fault:"
 NOBODY = "0" * 40
+BASELINE = (*PREPARED, StageName.BASELINE_RUN)
 FIRST = "tests/test_hidden.py::test_every_price_counts"
 HOOK = "def pytest_collection_modifyitems(items):\n    import basket\n    basket.cheapest([1])\n"
 DOCUMENTED = (
@@ -47,9 +48,11 @@ class Failing:
 
     name: str
     reason: FailureReason
+    fault: Fault = Fault.AGENT
+    walked: tuple[StageName, ...] = WHOLE
     words: tuple[str, ...]
     task: SmallTask = field(default_factory=SmallTask)
-    agent: Agent | str
+    agent: Agent | str = "noop"
 
 
 def command(line: str) -> Agent:
@@ -65,7 +68,7 @@ def predicting(patch: str) -> Agent:
 R = FailureReason
 KINDS = (
     Failing(
-        name="wrong value", reason=R.TESTS_FAILED, agent="noop",
+        name="wrong value", reason=R.TESTS_FAILED,
         words=(f"{FIRST} still fails", "test_hidden.py:5: assert basket.total([1, 2, 3]) == 6",
                "expected 6", "actual 5", "1 more deciding test", "The agent changed no file."),
     ),
@@ -165,29 +168,54 @@ KINDS = (
         words=("The agent stopped at its step limit: gave up after 50 steps.",),
     ),
     Failing(
-        name="model", reason=R.LLM_ERROR, agent=f"{FAULTY}model_failed",
+        name="model", reason=R.LLM_ERROR, fault=Fault.INFRASTRUCTURE,
+        agent=f"{FAULTY}model_failed",
         words=("The agent's model failed: invalid key.",),
+    ),
+    Failing(
+        name="model that is down", reason=R.LLM_ERROR, fault=Fault.INFRASTRUCTURE,
+        agent=f"{FAULTY}model_is_down", words=("LLMError: 429 for ever",),
+    ),
+    Failing(
+        name="broken tool", reason=R.TOOL_ERROR, agent=f"{FAULTY}tool_is_broken",
+        words=("the patch does not apply",),
     ),
     Failing(
         name="agent that crashes", reason=R.UNKNOWN, agent=f"{FAULTY}odd",
         words=("The agent raised an error: ZeroDivisionError: an odd day", "at_fault.py, line"),
     ),
     Failing(
-        name="set-up", reason=R.SETUP_FAILED, agent="noop",
+        name="set-up", reason=R.SETUP_FAILED, fault=Fault.TASK, walked=PREPARED,
         task=SmallTask(setup='commands = ["echo linking; echo no compiler >&2; exit 3"]'),
         words=("The set-up command exited with code 3: `echo linking", "no compiler"),
     ),
     Failing(
-        name="set-up out of time", reason=R.SETUP_TIMEOUT, agent="noop",
-        task=SmallTask(setup='commands = ["echo downloading; sleep 600"]\ntimeout_s = 1.5'),
+        name="set-up out of time", reason=R.SETUP_TIMEOUT, fault=Fault.TASK, walked=PREPARED,
+        task=SmallTask(
+            setup='commands = ["echo downloading; sleep 600 & setsid sleep 600"]\ntimeout_s = 1.5'
+        ),
         words=("The set-up command was still running at its limit of 1.5 s", "downloading"),
     ),
     Failing(
-        name="no bug", reason=R.BASELINE_NOT_FAILING, agent="noop", task=with_files(basket=FIXED),
+        name="set-up out of memory", reason=R.SANDBOX_ERROR, fault=Fault.TASK, walked=PREPARED,
+        task=SmallTask(
+            setup="""commands = ["python -c 'x = bytearray(1); x *= 1 << 30'"]""",
+            environment="memory_mib = 128",
+        ),
+        words=("The set-up command ran out of memory; the limit is 128 MiB.",),
+    ),
+    Failing(
+        name="no bug", reason=R.BASELINE_NOT_FAILING, fault=Fault.TASK, walked=BASELINE,
+        task=with_files(basket=FIXED),
         words=("The task has no bug to fix: the tests pass before any fix.", FIRST),
     ),
     Failing(
-        name="clone", reason=R.GIT_CLONE_FAILED, agent="noop",
+        name="no bug and no list", reason=R.BASELINE_NOT_FAILING, fault=Fault.TASK,
+        walked=BASELINE, task=replace(with_files(basket=FIXED), fail_to_pass=()),
+        words=("The task has no bug to fix: the tests pass before any fix.",),
+    ),
+    Failing(
+        name="clone", reason=R.GIT_CLONE_FAILED, fault=Fault.TASK, walked=PREPARED[:1],
         task=SmallTask(repo=f'url = "file:///nowhere/gone.git"\ncommit = "{NOBODY}"', files={}),
         words=("The clone failed: ", "file:///nowhere/gone.git"),
     ),
@@ -198,12 +226,13 @@ KINDS = (
 def test_the_cause_comes_first(walled_bench: Bench, tmp_path: Path, kind: Failing) -> None:
     (tmp_path / "small").mkdir()
     task = kind.task.write(tmp_path / "small")
-    bench = walled_bench
 
-    record = run_attempt(task, kind.agent, sandbox=bench.provider, options=bench.options)
+    record = walled_bench.attempt(task, kind.agent, walked=kind.walked)
 
-    assert record.failure_reason is kind.reason
-    assert_cause_is_first(bench.options.runs_dir, record, kind.words)
+    assert (record.failure_reason, record.fault) == (kind.reason, kind.fault)
+    first = record.failures[0]
+    assert (first.reason, first.fault) == (kind.reason, kind.fault)
+    assert_cause_is_first(walled_bench.options.runs_dir, record, kind.words)
 
 
 def test_tests_that_hang_are_named(walled_bench: Bench, tmp_path: Path) -> None:
@@ -211,7 +240,7 @@ def test_tests_that_hang_are_named(walled_bench: Bench, tmp_path: Path) -> None:
 
     record, seconds = walled_bench.hanging(SmallTask(), f"{body} > basket.py", tmp_path)
 
-    assert record.failure_reason is FailureReason.TIMEOUT
+    assert (record.failure_reason, record.fault) == (FailureReason.TIMEOUT, Fault.AGENT)
     words = (f"The test run was still running at its limit of {seconds} s, in tests/test_",
              "basket.py:3 + while p: pass")  # fmt: skip
     assert_cause_is_first(walled_bench.options.runs_dir, record, words)
@@ -227,9 +256,10 @@ def test_a_missing_commit_is_named(walled_bench: Bench, tmp_path: Path) -> None:
     repo = f'url = "file://{origin}"\ncommit = "{NOBODY}"'
     task = SmallTask(repo=repo, files={}).write(tmp_path / "small")
 
-    record = run_attempt(task, "noop", sandbox=walled_bench.provider, options=walled_bench.options)
+    record = walled_bench.attempt(task, "noop", walked=PREPARED[:2])
 
     assert record.failure_reason is FailureReason.GIT_CHECKOUT_FAILED
+    assert record.fault is Fault.TASK
     words = ("The checkout failed: ", f"has no commit {NOBODY}")
     assert_cause_is_first(walled_bench.options.runs_dir, record, words)
 

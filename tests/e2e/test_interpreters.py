@@ -85,16 +85,21 @@ def test_a_resumed_run_keeps_the_images_that_it_began_with(cache_dir: Path, tmp_
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize(("asked", "python"), [("<3.10", "3.9"), (">=3.13,<3.14", "3.13")])
 def test_a_task_is_judged_with_the_python_that_its_project_asks_for(
-    tmp_path: Path, environ: dict[str, str]
+    tmp_path: Path, environ: dict[str, str], asked: str, python: str
 ) -> None:
-    task = asking("<3.10").write(tmp_path / "small")
-    options = ("--sandbox", "docker", "--run-id", "old")
+    task = asking(asked).write(tmp_path / "small")
+    options = ("--sandbox", "docker", "--run-id", "other")
 
-    run_program("images", "build", "--python", "3.9", env=environ, cwd=tmp_path)
+    built = run_program("images", "build", "--python", python, env=environ, cwd=tmp_path)
     ended = run_program("run", task, "--agent", "oracle", *options, env=environ, cwd=tmp_path)
 
+    name = f"agentbench/python:{python}"
+    assert built.stdout.startswith(f"{name} (Python {python}, "), built.stderr
+    assert ended.returncode == 0
     assert "resolved 1/1" in ended.stderr
-    (record,) = records_of(tmp_path / "runs" / "old")
+    (record,) = records_of(tmp_path / "runs" / "other")
+    assert record.environment.image_name == name
     assert record.environment.python is not None
-    assert record.environment.python.startswith("3.9.")
+    assert record.environment.python.startswith(f"{python}.")

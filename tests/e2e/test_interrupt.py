@@ -5,7 +5,6 @@ import random
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,10 +13,9 @@ import pytest
 from agentbench.runs.store.store import RunStore
 from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
 from agentbench.sandbox.cleanup import find_orphans, remove_orphans
-from agentbench.sandbox.docker.engine import Engine
 from agentbench.taxonomy import FailureReason
 from tests.e2e.hosts import silent_host
-from tests.e2e.leftovers import left_in_engine, left_on_machine
+from tests.e2e.leftovers import left_on_machine
 from tests.e2e.program import begun_program, records_of, run_program, started_program
 from tests.e2e.small_task import FIX, PARTIAL_FIX, SmallTask
 from tests.patience import HANG_SECONDS, wait_until
@@ -33,7 +31,7 @@ _RANDOM = random.Random(20261121)
 SHARES = sorted(_RANDOM.random() for _ in range(10))
 """Ten moments, as shares of an undisturbed run; the gate tries the ninth.
 
-An early one it tries in containers.
+Runs in containers are killed, which is harsher, in tests/chaos.
 """
 
 
@@ -48,29 +46,29 @@ An early one it tries in containers.
 def test_a_run_that_was_cut_off_resumes_to_the_same_verdicts(
     tmp_path: Path, environ: dict[str, str], undisturbed: float, share: float
 ) -> None:
-    after = 0.05 + share * (undisturbed - 0.2)
-
-    def cut_after(program: "subprocess.Popen[str]") -> None:
-        with suppress(subprocess.TimeoutExpired):
-            program.wait(timeout=after)  # whatever moment it comes to, all has to hold
-
-    _cut_and_resume(tmp_path, environ, "bubblewrap", cut_after)
-
-
-@pytest.mark.docker
-@pytest.mark.soak  # the gate kills a run in containers, which is harsher: tests/chaos
-@pytest.mark.usefixtures("docker")
-@pytest.mark.parametrize("first", ["stages/setup.log", "record.json"])
-def test_a_run_in_containers_that_was_cut_off_resumes_to_the_same_verdicts(
-    tmp_path: Path, environ: dict[str, str], first: str
-) -> None:
     run = tmp_path / "runs" / "cut"
+    line = _line(tmp_path)
+    with begun_program(*line, env=environ, cwd=tmp_path) as program:
+        with suppress(subprocess.TimeoutExpired):  # whatever moment it comes to, all has to hold
+            program.wait(timeout=0.05 + share * (undisturbed - 0.2))
+        if program.poll() is None:
+            program.send_signal(signal.SIGINT)
+        _, said = program.communicate(timeout=HANG_SECONDS)
+    assert left_on_machine(program.pid, Path(environ["AGENTBENCH_CACHE"])) == []
+    assert "Traceback" not in said
+    # By the signal itself where it came when Python was already leaving: 130 in a shell, too.
+    assert program.returncode in {0, 130, -signal.SIGINT}, said
+    if "continue with: agentbench resume" in said:
+        assert program.returncode == 130
+        assert RunStore.open(run).configuration().ending == "interrupted"
+    if not run.exists():  # cut off before there was a run
+        again = run_program(*line, env=environ, cwd=tmp_path)
+    else:
+        again = run_program("resume", "cut", env=environ, cwd=tmp_path)
 
-    def cut_at(program: "subprocess.Popen[str]") -> None:
-        at = f"attempts/*/1/{first}"
-        wait_until(lambda: list(run.glob(at)) or program.poll() is not None)
-
-    _cut_and_resume(tmp_path, environ, "docker", cut_at)
+    assert again.returncode == 0, again.stderr
+    assert _verdicts(run) == VERDICTS
+    assert RunStore.open(run).configuration().ending == "finished"
 
 
 @pytest.mark.usefixtures("bubblewrap")
@@ -130,58 +128,22 @@ def undisturbed(
     folder = tmp_path_factory.mktemp("undisturbed")
     env = {**os.environ, "AGENTBENCH_CACHE": str(cache_dir)}
     began = time.monotonic()
-    ended = run_program(*_line(folder, "bubblewrap"), env=env, cwd=folder)
+    ended = run_program(*_line(folder), env=env, cwd=folder)
     assert ended.returncode == 0, ended.stderr
     assert _verdicts(folder / "runs" / "cut") == VERDICTS
     return time.monotonic() - began
 
 
-def _cut_and_resume(
-    folder: Path,
-    environ: Mapping[str, str],
-    sandbox: str,
-    await_moment: "Callable[[subprocess.Popen[str]], None]",
-) -> None:
-    run = folder / "runs" / "cut"
-    line = _line(folder, sandbox)
-    with begun_program(*line, env=environ, cwd=folder) as program:
-        await_moment(program)
-        if program.poll() is None:
-            program.send_signal(signal.SIGINT)
-        _, said = program.communicate(timeout=HANG_SECONDS)
-    _left_nothing(program.pid, environ, sandbox)
-    assert "Traceback" not in said
-    # By the signal itself where it came when Python was already leaving: 130 in a shell, too.
-    assert program.returncode in {0, 130, -signal.SIGINT}, said
-    if "continue with: agentbench resume" in said:
-        assert program.returncode == 130
-        assert RunStore.open(run).configuration().ending == "interrupted"
-    if not run.exists():  # cut off before there was a run
-        again = run_program(*line, env=environ, cwd=folder)
-    else:
-        again = run_program("resume", "cut", env=environ, cwd=folder)
-
-    assert again.returncode == 0, again.stderr
-    assert _verdicts(run) == VERDICTS
-    assert RunStore.open(run).configuration().ending == "finished"
-
-
-def _line(folder: Path, sandbox: str) -> tuple[str, ...]:
+def _line(folder: Path) -> tuple[str, ...]:
     for which in VERDICTS:
         files = {**SmallTask().files, "which.txt": which}
         if not (folder / "tasks" / which).exists():
             SmallTask(files=files).write(folder / "tasks" / which)
     return (
         "run", "tasks", "--agent", "command", "--agent-command", AGENT, "--jobs", "2",
-        "--sandbox", sandbox, "--run-id", "cut", "-q", "--no-cache",
+        "--sandbox", "bubblewrap", "--run-id", "cut", "-q", "--no-cache",
     )  # fmt: skip
 
 
 def _verdicts(run: Path) -> dict[str, FailureReason | None]:
     return {record.task_id: record.failure_reason for record in records_of(run)}
-
-
-def _left_nothing(pid: int, environ: Mapping[str, str], sandbox: str) -> None:
-    assert left_on_machine(pid, Path(environ["AGENTBENCH_CACHE"])) == []
-    if sandbox == "docker":
-        assert left_in_engine(pid, Engine.connect()) == []

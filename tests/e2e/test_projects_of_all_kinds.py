@@ -1,8 +1,9 @@
 """Projects whose bug, pytest configuration or plugins are unusual are judged by their tests."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,34 +22,14 @@ UP_TO_BASELINE = tuple(StageName)[:4]
 PLAIN = 'pass_to_pass = "baseline"'
 
 
-@dataclass(frozen=True, kw_only=True)
-class Project:
+def task_with(
+    *, files: Mapping[str, str] = {}, listed: tuple[str, ...] = LISTED, **more: Any
+) -> SmallTask:
     """The small task with other files; the fix is that of `basket.py` unless it has another."""
-
-    files: Mapping[str, str] = field(default_factory=dict)
-    hidden: str = HIDDEN
-    listed: tuple[str, ...] = LISTED
-    tests: str = PLAIN
-    setup: str = ""
-    paths: tuple[str, ...] = ("tests",)
-    solution: str = ""
-    test_timeout_s: float = 60
-
-    def write(self, folder: Path) -> Path:
-        usual = {"basket.py": BUGGY, "tests/test_basket.py": VISIBLE, "serial.txt": SERIAL}
-        return SmallTask(
-            files={**usual, **self.files},
-            hidden=self.hidden,
-            fail_to_pass=self.listed,
-            tests=self.tests,
-            setup=self.setup,
-            paths=self.paths,
-            solution=self.solution,
-            test_timeout_s=self.test_timeout_s,
-        ).write(folder)
+    return SmallTask(files={**SmallTask().files, **files}, fail_to_pass=listed, **more)
 
 
-def ending_bug(ending: str, *, tests: str = PLAIN, listed: bool = True, **more) -> Project:
+def ending_bug(ending: str, *, tests: str = PLAIN, listed: bool = True, **more) -> SmallTask:
     """A program that ends the process of its tests, where it should return a number."""
     before = f"import os, signal, sys\n\n\ndef run(number):\n    if number == 3:\n{ending}"
     before += "    return number\n"
@@ -57,7 +38,7 @@ def ending_bug(ending: str, *, tests: str = PLAIN, listed: bool = True, **more) 
         "from gate import run\n\n\ndef test_first():\n    assert run(1) == 1\n\n\n"
         "def test_ending():\n    assert run(3) == 3\n"
     )
-    return Project(
+    return task_with(
         files={"gate.py": before},
         hidden=hidden,
         listed=("tests/test_hidden.py::test_ending",) if listed else (),
@@ -74,7 +55,7 @@ def uncontrolled_bench(walled_bench: Bench) -> Bench:
     return replace(walled_bench, options=options)
 
 
-def both(bench: Bench, folder: Path, project: Project) -> tuple[AttemptRecord, AttemptRecord]:
+def both(bench: Bench, folder: Path, project: SmallTask) -> tuple[AttemptRecord, AttemptRecord]:
     """The attempts of the reference solution and of an agent that does nothing."""
     task = project.write(folder / "task")
     return bench.attempt(task, "oracle"), bench.attempt(task, "noop")
@@ -96,14 +77,16 @@ BUGS = {
 
 @pytest.mark.parametrize("project", BUGS.values(), ids=BUGS)
 def test_bug_that_ends_process_is_resolved_by_its_fix_alone(
-    walled_bench: Bench, tmp_path: Path, project: Project
+    walled_bench: Bench, tmp_path: Path, project: SmallTask
 ) -> None:
     fixed, unchanged = both(walled_bench, tmp_path, project)
     assert fixed.resolved, fixed.detail
-    assert fixed.warnings == () or "without lists" in str(fixed.warnings) or not project.listed
+    assert (
+        fixed.warnings == () or "without lists" in str(fixed.warnings) or not project.fail_to_pass
+    )
     assert not unchanged.resolved
     assert unchanged.fault is Fault.AGENT
-    if project.listed:
+    if project.fail_to_pass:
         task = load_task(tmp_path / "task", mirrors=Mirrors(tmp_path / "mirrors"))
         assert prove(task, [fixed], [unchanged]).faults == ()
 
@@ -131,7 +114,7 @@ HOOKS = {
 def test_exit_code_that_a_hook_sets_decides_nothing(
     uncontrolled_bench: Bench, tmp_path: Path, hook: str, listed: tuple[str, ...]
 ) -> None:
-    project = Project(files={"conftest.py": hook}, listed=listed)
+    project = task_with(files={"conftest.py": hook}, listed=listed)
     fixed, unchanged = both(uncontrolled_bench, tmp_path, project)
     assert fixed.resolved, fixed.detail
     assert unchanged.failure_reason is FailureReason.TESTS_FAILED
@@ -154,7 +137,7 @@ UNTESTED = {
 def test_baseline_without_tests_says_why_and_is_the_tasks(
     walled_bench: Bench, tmp_path: Path, files: Mapping[str, str], why: str
 ) -> None:
-    task = Project(files=files).write(tmp_path / "task")
+    task = task_with(files=files).write(tmp_path / "task")
     # pytest's own exit in a conftest has a code of its own, which alone is a failing baseline.
     walked = WHOLE if "pytest.exit" in str(files) else UP_TO_BASELINE
     record = walled_bench.attempt(task, "oracle", walked=walked)
@@ -180,16 +163,15 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("agent", ["oracle", pytest.param("noop", marks=pytest.mark.soak)])
 @pytest.mark.parametrize(("files", "why"), BROKEN.values(), ids=BROKEN)
 def test_failure_that_baseline_shares_is_the_tasks(
-    uncontrolled_bench: Bench, tmp_path: Path, files: Mapping[str, str], why: str, agent: str
+    uncontrolled_bench: Bench, tmp_path: Path, files: Mapping[str, str], why: str
 ) -> None:
     hidden = HIDDEN
     if "tests/test_basket.py" in files:
         hidden = f"import missing_one\n{HIDDEN}"
-    task = Project(files=files, hidden=hidden).write(tmp_path / "task")
-    record = uncontrolled_bench.attempt(task, agent)
+    task = task_with(files=files, hidden=hidden).write(tmp_path / "task")
+    record = uncontrolled_bench.attempt(task, "oracle")
     assert (record.resolved, record.fault) == (False, Fault.TASK)
     assert why in record.detail
 
@@ -199,7 +181,7 @@ def test_fixture_of_missing_plugin_is_the_tasks_fault(walled_bench: Bench, tmp_p
         "found():", "found(mocker):"
     )
     hidden = HIDDEN.replace("counts():", "counts(mocker):").replace("total():", "total(mocker):")
-    project = Project(files={"tests/test_basket.py": visible}, hidden=hidden)
+    project = task_with(files={"tests/test_basket.py": visible}, hidden=hidden)
     for record in both(walled_bench, tmp_path, project):
         assert (record.resolved, record.fault) == (False, Fault.TASK)
 
@@ -209,7 +191,7 @@ def test_listed_test_that_failed_before_is_not_the_agents(
 ) -> None:
     broken = f"{VISIBLE}\n\ndef test_broken():\n    assert basket.cheapest([2]) == 3\n"
     kept = 'pass_to_pass = ["tests/test_basket.py::test_broken"]'
-    project = Project(files={"tests/test_basket.py": broken}, tests=kept)
+    project = task_with(files={"tests/test_basket.py": broken}, tests=kept)
     fixed, unchanged = both(walled_bench, tmp_path, project)
     assert (fixed.failure_reason, fixed.fault) == (FailureReason.TESTS_FAILED, Fault.TASK)
     assert "test_broken" in fixed.detail
@@ -238,12 +220,11 @@ def test_options_of_project_do_not_end_judged_run(
         tests += f'\ncommand = "python -m pytest {options}"'
     else:
         files["pytest.ini"] = f"[pytest]\naddopts = {options}\n"
-    fixed, unchanged = both(uncontrolled_bench, tmp_path, Project(files=files, tests=tests))
+    fixed, unchanged = both(uncontrolled_bench, tmp_path, task_with(files=files, tests=tests))
     assert fixed.resolved, fixed.detail
     assert unchanged.failure_reason is FailureReason.TESTS_FAILED
 
 
-POLLUTER = "import basket\n\n\ndef test_pollutes():\n    basket.MODE = 1\n"
 POLLUTED = "import basket\n\n\ndef test_mode():\n    assert not hasattr(basket, 'MODE')\n"
 
 
@@ -255,7 +236,7 @@ def test_files_run_in_pytests_order(walled_bench: Bench, tmp_path: Path, pollute
     if polluted.endswith("hidden_a.py"):  # it comes after the file that pollutes it
         polluted = "tests/test_b.py"
     kept = f'pass_to_pass = ["{polluted}::test_mode"]'
-    project = Project(files={polluted: POLLUTED}, hidden=hidden, tests=kept)
+    project = task_with(files={polluted: POLLUTED}, hidden=hidden, tests=kept)
     task = project.write(tmp_path / "task")
     record = walled_bench.attempt(task, "oracle")
     assert record.resolved, record.detail
@@ -323,9 +304,9 @@ def test_last_run_of_repeated_test_counts(
     if listed:
         hidden = f"{HIDDEN}\n\n{flaky}    assert basket.total([4]) == 4\n"
         ids = (*LISTED, "tests/test_hidden.py::test_flaky")
-        project = Project(hidden=hidden, listed=ids, setup=setup)
+        project = task_with(hidden=hidden, listed=ids, setup=setup)
     else:
-        project = Project(files={"tests/test_flaky.py": flaky}, setup=setup)
+        project = task_with(files={"tests/test_flaky.py": flaky}, setup=setup)
     fixed, unchanged = both(walled_bench, tmp_path, project)
     assert fixed.resolved, fixed.detail
     assert not fixed.quarantined
@@ -345,14 +326,14 @@ def test_change_that_spoils_project_file_is_not_resolved(
     walled_bench: Bench, tmp_path: Path, line: str
 ) -> None:
     files = {"pyproject.toml": "[project]\nname = 'basket'\n", "setup.cfg": ""}
-    task = Project(files=files).write(tmp_path / "task")
+    task = task_with(files=files).write(tmp_path / "task")
     record = walled_bench.command(task, f"{FIX}; {line}")
     assert (record.failure_reason, record.fault) == (FailureReason.INTERNAL_ERROR, Fault.AGENT)
     assert "unreadable" in record.detail
 
 
 def test_dropped_configuration_is_named_in_detail(walled_bench: Bench, tmp_path: Path) -> None:
-    task = Project().write(tmp_path / "task")
+    task = task_with().write(tmp_path / "task")
     record = walled_bench.command(task, f"{FIX}; echo x > conftest.py; echo y > tests/test_y.py")
     assert record.resolved
     assert record.detail == "not judged: conftest.py (configuration of the tests)"
@@ -369,7 +350,7 @@ def test_program_can_signal_its_own_group(bench: Bench, tmp_path: Path, call: st
         "    signal.signal(signal.SIGUSR1, lambda *_: woken.append(1))\n    wake()\n"
         "    assert woken == [1]\n    assert os.getpgrp() > 1\n"
     )
-    task = Project(
+    task = task_with(
         files={"wake.py": before},
         hidden=hidden,
         listed=("tests/test_hidden.py::test_wake",),

@@ -164,10 +164,6 @@ def _untagged(histories: Histories, tag: str | None, distance: int) -> tuple[str
     return (f"0.1.dev{distance + 1}+g{commit[:9]}",)
 
 
-def test_enough_forms_of_versions_are_tested() -> None:
-    assert len({*FORMS, *REFUSED}) >= 50
-
-
 def test_the_nearest_tag_decides_and_an_annotated_one_comes_first(tmp_path: Path) -> None:
     origin = Origin(tmp_path / "origin")
     origin.commit()

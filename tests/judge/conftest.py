@@ -37,9 +37,7 @@ _POOLS = frozenset({"attempt", "judge", "judge-intake", "session"})
 def own_threads() -> dict[str, int]:
     """The number of threads of open judges, by the name of their pool."""
     names = [thread.name.partition("_")[0] for thread in threading.enumerate()]
-    return Counter(
-        name for name in names if name in {"attempt", "judge", "judge-intake", "session"}
-    )
+    return Counter(name for name in names if name in _POOLS)
 
 
 @pytest.fixture(scope="session")

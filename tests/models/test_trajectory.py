@@ -3,13 +3,11 @@ import json
 import jsonschema
 import pytest
 from httpx2 import Client
-from pydantic import ValidationError
 
 from agentbench.models.conversation import Role
 from agentbench.models.gateway.exchange_log import LoggedExchange, LoggedTokens
 from agentbench.models.interface import ApiFormat, ModelErrorKind, ModelUsage
 from agentbench.models.trajectory import (
-    Step,
     Trajectory,
     TrajectoryAgent,
     answer_message,
@@ -45,11 +43,6 @@ def test_an_observation_answers_a_call_of_its_own_step():
         calls = {call["tool_call_id"] for call in step.get("tool_calls", ())}
         results = step.get("observation", {"results": ()})["results"]
         assert {result["source_call_id"] for result in results} <= calls
-
-
-def test_steps_count_from_one():
-    with pytest.raises(ValidationError, match="step_id"):
-        Step(step_id=0, source="user", message="")
 
 
 PATHS = {

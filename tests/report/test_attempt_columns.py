@@ -2,19 +2,21 @@ import pytest
 
 from agentbench.attempt.record import TimingRecord, UsageRecord
 from tests.report.rendered import rows_of
-from tests.runs.records import failed, lost, resolved
+from tests.runs.records import RUN, failed, lost, resolved
 
 
-def test_rows_are_ordered_by_task_and_then_by_attempt():
+def test_rows_are_ordered_by_task_then_attempt_then_run():
     attempts = [
         resolved(task_id="b", attempt=1),
         resolved(task_id="a", attempt=10),
-        resolved(task_id="a", attempt=2),
+        resolved(task_id="a", attempt=2, run_id="y"),
+        resolved(task_id="a", attempt=2, run_id="x"),
     ]
-    assert [(row["task"], row["attempt"]) for row in rows_of(attempts)] == [
-        ("a", "2"),
-        ("a", "10"),
-        ("b", "1"),
+    assert [(row["task"], row["attempt"], row["run"]) for row in rows_of(attempts)] == [
+        ("a", "2", "x"),
+        ("a", "2", "y"),
+        ("a", "10", RUN),
+        ("b", "1", RUN),
     ]
 
 

@@ -17,7 +17,6 @@ from agentbench.report.attempt_text import render_attempt
 from agentbench.scoring.evidence import AgentEnding, Ending, Evidence, Finding, Severity
 from agentbench.scoring.verdict import CaseChange
 from agentbench.tasks.control_level import ControlLevel
-from tests.report.rendered import rows_of
 from tests.runs.records import (
     ENVIRONMENT,
     controls_of,
@@ -58,15 +57,6 @@ def test_a_quarantined_attempt_is_called_so():
     assert verdict_word(failed(quarantined=True)) == "quarantined"
     assert verdict_word(failed()) == "failed"
     assert verdict_word(resolved()) == "resolved"
-
-
-def test_the_same_attempt_of_two_runs_stands_together_each_with_its_run():
-    pair = [resolved(run_id="b"), resolved(run_id="a", task_id="z"), resolved(run_id="a")]
-    assert [(row["task"], row["run"]) for row in rows_of(pair)] == [
-        ("one", "a"),
-        ("one", "b"),
-        ("z", "a"),
-    ]
 
 
 NOWHERE = Path("nowhere")

@@ -1,5 +1,3 @@
-"""Tests of the data set of records, with the libraries that people load it with."""
-
 import json
 import re
 import tarfile

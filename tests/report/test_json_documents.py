@@ -50,11 +50,6 @@ def test_a_comparison_tells_the_test_and_what_it_could_show():
     assert made["only_second"] == ["task-3"]
 
 
-def test_a_comparison_of_lost_attempts_alone_says_so():
-    made = told(ComparisonDocument.of(compare(attempts("a", "l"), attempts("b", "r")), ("a", "b")))
-    assert made["judged"] is None
-
-
 def test_a_leaderboard_names_the_pairs():
     runs = [Entrant(name=name, attempts=attempts(name, "r", "f", agent=name)) for name in "ab"]
     made = told(LeaderboardDocument.of(leaderboard(runs)))

@@ -2,8 +2,6 @@
 
 import doctest
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,79 +13,10 @@ from agentbench.scoring import FailureReason, StageName
 COMMITTED = Path(__file__).parents[2] / "docs" / "failure_taxonomy.md"
 COMMAND = "python -m agentbench.report.taxonomy_page > docs/failure_taxonomy.md"
 
-ROWS = [
-    "| `SETUP_FAILED` | Setup command failed | Missing dependency, broken pip install |",
-    "| 1 | `GIT_CLONE_FAILED` | Can't even get the code |",
-    "| 15 | `UNKNOWN` | Catch-all |",
-    "| 0 | `None` | Tests passed |",
-    "| 1 | `TESTS_FAILED` | Tests ran but failed |",
-    "| 2 | `INTERRUPTED` | User interrupted (Ctrl+C) |",
-    "| 3 | `INTERNAL_ERROR` | pytest internal error |",
-    "| 4 | `INTERNAL_ERROR` | Command line usage error |",
-    "| 5 | `NO_TESTS_COLLECTED` | No tests found |",
-    "| 124 | `TIMEOUT` | GNU timeout killed process |",
-    "| 137 | `TIMEOUT` | SIGKILL (OOM or timeout) |",
-    "| other | `UNKNOWN` | Unexpected exit code |",
-    "| Valid baseline (tests fail) | 1 | baseline_run | `None` |",
-    "| Invalid task (tests pass) | 0 | baseline_run | `BASELINE_NOT_FAILING` |",
-    "| pip install fails | 1 | setup | `SETUP_FAILED` |",
-    "| Setup takes too long | 124 | setup | `SETUP_TIMEOUT` |",
-    "| Tests hang forever | 124 | agent_run | `TIMEOUT` |",
-    "| Bad git URL | 128 | git_clone | `GIT_CLONE_FAILED` |",
-    "| User presses Ctrl+C | 2 | any | `INTERRUPTED` |",
-    "| git clone hangs | 124 | git_clone | `TIMEOUT` |",
-    "| Docker fails to start | varies | any | `SANDBOX_ERROR` |",
-    "| infrastructure | `SANDBOX_ERROR`, `LLM_ERROR`, `INTERRUPTED`, `UNKNOWN` |",
-]
-
 
 def test_the_committed_page_is_current():
     current = COMMITTED.read_text(encoding="utf-8") == render_taxonomy_page()
     assert current, f"docs/failure_taxonomy.md is stale; run: {COMMAND}"
-
-
-def test_the_module_prints_the_page_and_nothing_else():
-    printed = subprocess.run(
-        [sys.executable, "-m", "agentbench.report.taxonomy_page"],
-        capture_output=True,
-        check=True,
-        timeout=60,
-    )
-    assert printed.stdout.decode() == render_taxonomy_page()
-    assert printed.stderr == b""
-
-
-def test_the_page_says_how_it_is_made():
-    assert COMMAND in render_taxonomy_page()
-
-
-@pytest.mark.parametrize("row", ROWS)
-def test_the_page_has_the_row(row):
-    assert row in render_taxonomy_page().splitlines()
-
-
-def test_each_reason_has_its_row_in_each_of_the_three_tables():
-    lines = render_taxonomy_page().splitlines()
-    for reason in FailureReason:
-        assert f"| `{reason}` | {reason.description} | {reason.typical_cause} |" in lines
-        assert f"| {reason.precedence} | `{reason}` | {reason.rationale} |" in lines
-        rows = [line for line in lines if line.startswith(f"| {reason.fault} |")]
-        assert f"`{reason}`" in rows[0]
-
-
-def test_the_sections_stand_in_order():
-    heads = [line for line in render_taxonomy_page().splitlines() if line.startswith("## ")]
-    assert heads == [
-        "## Overview",
-        "## Failure codes",
-        "## Precedence rules",
-        "## Exit code mappings",
-        "## Failure scenarios and expected codes",
-        "## Usage examples",
-        "## Faults",
-        "## Decisions",
-        "## What counts as resolved",
-    ]
 
 
 def test_the_stage_rules_on_the_page_are_what_from_stage_does():
@@ -177,13 +106,3 @@ def test_each_function_named_in_the_overview_is_public():
     called = set(re.findall(r"`(\w+)\(", section("Overview")))
     assert called == {"classify", "judge"}
     assert called <= set(scoring.__all__)
-
-
-def test_there_are_six_decisions_each_with_its_reason():
-    numbered = re.findall(r"^(\d)\. \*\*", section("Decisions"), re.MULTILINE)
-    assert numbered == list("123456")
-    assert section("Decisions").count("*Reason:*") == 6
-
-
-def test_the_prose_names_no_machine_and_no_host():
-    assert not re.search(r"https?://|/home/|/root", PAGE)

@@ -105,16 +105,6 @@ def test_both_denominators_stand_side_by_side_at_a_terminal():
     assert "excluding task and infrastructure errors (1)" in text
 
 
-def test_a_narrow_terminal_folds_it_and_loses_nothing():
-    buffer = io.StringIO()
-    print_summary(
-        ResultSummary.of(attempts("a", "rf", "fl")),
-        Console(file=buffer, width=40, color_system=None),
-    )
-    assert max(map(len, buffer.getvalue().splitlines())) <= 40
-    assert "pass^2" in buffer.getvalue()
-
-
 @pytest.fixture
 def job(tmp_path):
     return {GITHUB_SUMMARY_VARIABLE: str(tmp_path / "summary.md")}, tmp_path / "summary.md"

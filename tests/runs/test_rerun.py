@@ -1,5 +1,3 @@
-"""Tests of the attempts that a new run makes again."""
-
 import json
 import shutil
 from contextlib import closing

@@ -336,12 +336,6 @@ def test_others_are_made_while_one_waits_for_its_retry(task, workshop, store, pr
     assert [(record.attempt, record.retry_of) for record in records] == [(2, None), (1, 1)]
 
 
-def test_what_the_agent_failed_is_not_made_again(task, workshop, store):
-    (record,) = made(planned(task), NoopAgent(), workshop(), store, retries=5)
-    assert record.fault is Fault.AGENT
-    assert len(tuple(read_run(store.folder).records())) == 1
-
-
 def test_ctrl_c_ends_the_waiting_for_a_retry(task, workshop, store):
     shop = workshop(UnreliableProvider())
 
@@ -402,8 +396,6 @@ def test_no_more_attempts_run_at_a_time_than_jobs(task, workshop, store):
     [
         (0.0, 0),
         (1.0, 1),
-        pytest.param(1.5, 2, marks=pytest.mark.soak),
-        pytest.param(None, 3, marks=pytest.mark.soak),  # as all other tests here
     ],
 )
 def test_no_attempt_is_started_once_the_money_is_spent(task, workshop, store, limit, expected):

@@ -1,7 +1,7 @@
 """A Docker provider that a test changes in two places: what is asked for, and what comes back."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Event
 
@@ -11,7 +11,6 @@ from agentbench.sandbox.interface import (
     ORDINARY_USE,
     ImageId,
     Limits,
-    ReadOnlyMount,
     Sandbox,
     SandboxUse,
     SnapshotId,
@@ -36,16 +35,13 @@ class AdaptedProvider(DockerProvider):
         source: ImageId | SnapshotId,
         *,
         limits: Limits,
-        network: bool,
-        mounts: Sequence[ReadOnlyMount] = (),
         cancel: Event | None = None,
         use: SandboxUse = ORDINARY_USE,
+        **more,
     ) -> Iterator[Sandbox]:
         limits, use = self.adapted(limits, use)
         with (
-            super().open(
-                source, limits=limits, network=network, mounts=mounts, cancel=cancel, use=use
-            ) as opened,
+            super().open(source, limits=limits, cancel=cancel, use=use, **more) as opened,
             self.shown(opened, cancel) as sandbox,
         ):
             yield sandbox

@@ -45,11 +45,6 @@ class SandboxConformance(
     ) -> None:
         assert provider.promises == frozenset(Promise) - gaps
 
-    def test_it_describes_itself_in_words(self, provider: SandboxProvider) -> None:
-        facts = provider.describe()
-        assert facts
-        assert all(key and isinstance(value, str) for key, value in facts.items())
-
 
 class IncompleteConformance(SandboxConformance):
     """All that is asked of a sandbox, except for what a back end cannot do."""

@@ -1,8 +1,14 @@
 """What all tests of the Docker back end start from: an engine, and a base image of our own make."""
 
+import io
 import ipaddress
+import re
+import shutil
+import subprocess
+import tarfile
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +18,29 @@ from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import ImageId, Promise, SandboxProvider
 from agentbench.sandbox.ownership import ProcessOwner, labels_of
-from tests.sandbox.foreign_image import root_file_system
+
+PROGRAMS = ("sh", "cat", "head", "id", "ls", "mkdir", "rm", "sleep", "touch")
+
+
+def root_file_system() -> bytes:
+    """A tar of this machine's shell and programs with the libraries that they need."""
+    buffer = io.BytesIO()
+    added: set[str] = set()
+    with tarfile.open(fileobj=buffer, mode="w", dereference=True) as tar:
+        for program in PROGRAMS:
+            path = shutil.which(program)
+            assert path is not None
+            _add(tar, path, f"bin/{program}", added)
+            listed = subprocess.run(["ldd", path], capture_output=True, text=True, check=True)
+            for library in re.findall(r"(/\S+) \(0x", listed.stdout):
+                _add(tar, library, library.lstrip("/"), added)
+    return buffer.getvalue()
+
+
+def _add(tar: tarfile.TarFile, source: str, name: str, added: set[str]) -> None:
+    if name not in added:
+        added.add(name)
+        tar.add(Path(source).resolve(), arcname=name)
 
 
 @pytest.fixture(scope="session")

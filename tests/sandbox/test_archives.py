@@ -109,14 +109,6 @@ def test_no_chunk_of_the_stream_is_empty(tmp_path: Path, size: int) -> None:
         os.close(folder)
 
 
-def test_stream_of_any_tree_has_no_empty_chunk(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"x" * 512)  # needs no padding
-    (tmp_path / "b").touch()
-    folder = os.open(tmp_path, FOLDER)
-    assert all(tar_stream(folder))
-    os.close(folder)
-
-
 def test_a_file_that_shrinks_while_it_is_read_does_not_break_the_stream(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"a" * 2_000_000)
     (tmp_path / "b").write_bytes(b"b")

@@ -13,11 +13,6 @@ from agentbench.sandbox.folder_sandbox import sandbox_folders
 from agentbench.sandbox.interface import ImageId
 from tests.counted_calls import calls_of
 
-
-def test_orphan_has_no_living_owner_by_default() -> None:
-    assert not Orphan(kind="folder", id="x").owner_alive
-
-
 DIE_IN_THE_MIDDLE = """
 import os, sys
 from pathlib import Path

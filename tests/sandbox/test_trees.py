@@ -57,19 +57,6 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.close(folder)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may open all")
-@pytest.mark.parametrize("opened", [open_unlocking, open_restoring_mode])
-def test_a_locked_folder_is_opened_and_keeps_its_mode_if_asked(tmp_path: Path, opened) -> None:
-    (tmp_path / "locked").mkdir(mode=0)
-    folder = os.open(tmp_path, FOLDER)
-    with pytest.raises(PermissionError):
-        open_as_it_is("locked", FOLDER, folder)
-    os.close(opened("locked", FOLDER, folder))
-    os.close(folder)
-    mode = (tmp_path / "locked").stat().st_mode & 0o777
-    assert mode == (0 if opened is open_restoring_mode else 0o700)
-
-
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs the rights of root")
 
 
@@ -229,13 +216,6 @@ def test_every_entry_of_a_tree_deeper_than_paths_is_seen(
     assert open_descriptors() == before
 
 
-def test_a_tree_deeper_than_paths_is_removed(root: int, tmp_path: Path) -> None:
-    dig(tmp_path, DEEP)
-    (tmp_path / "beside").write_text("x")
-    remove_below(root)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_walk_returns_through_the_same_folders(root: int, tmp_path: Path) -> None:
     dig(tmp_path, 200)
     with DeepWalk(root) as walk:
@@ -283,14 +263,3 @@ def test_unreadable_folder_is_opened_on_request(root: int, tmp_path: Path, opene
     seen = {entry.name for entry in entries_below(root, opened=opened)}
     assert ("x" in seen) is (opened is not open_as_it_is)
     assert ((tmp_path / "locked").stat().st_mode & 0o777 == 0) is (opened is not open_unlocking)
-
-
-def test_removal_follows_no_link(tmp_path: Path) -> None:
-    (tmp_path / "tree").mkdir()
-    (tmp_path / "kept").mkdir()
-    (tmp_path / "tree" / "link").symlink_to(tmp_path / "kept")
-    folder = os.open(tmp_path / "tree", FOLDER)
-    remove_below(folder)
-    os.close(folder)
-    assert [path.name for path in tmp_path.iterdir() if path.is_dir()].count("kept") == 1
-    assert list((tmp_path / "tree").iterdir()) == []

@@ -1,5 +1,3 @@
-"""A failure is a value that crosses files."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -370,11 +368,6 @@ def test_fault_that_comes_with_the_ending_overrides_the_default(ending, code, fa
     assert agent_judged(ending, agent_fault=fault) == (code, fault.value)
 
 
-def test_refusal_and_full_context_are_agent_faults():
-    refused = agent_judged("llm_error", agent_fault=Fault.AGENT, agent_detail="refusal")
-    assert refused == ("LLM_ERROR", "agent")
-
-
 def test_last_message_of_the_agent_is_the_detail():
     evidence = Evidence(agent=AgentEnding.TOOL_ERROR, agent_detail="agent exited 1: no key")
     assert classify(StageName.AGENT_RUN, evidence).detail == "agent exited 1: no key"
@@ -516,6 +509,11 @@ def test_interrupted_run_does_not_blame_a_collector(outcome, code):
 @pytest.mark.parametrize("code", [9, 42, 139])
 def test_crash_after_whole_report_leaves_failed_tests_as_reason(code):
     failure = report_failure(command(code), report(*ONE_EACH, outcome="crash"))
+    assert (failure.reason, failure.detail) == (FailureReason.TESTS_FAILED, "1 of 2 tests failed")
+
+
+def test_passed_report_with_another_exit_code_is_not_believed():
+    failure = report_failure(command(1), report(*ONE_EACH, outcome="passed"))
     assert (failure.reason, failure.detail) == (FailureReason.TESTS_FAILED, "1 of 2 tests failed")
 
 

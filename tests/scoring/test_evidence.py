@@ -1,5 +1,3 @@
-"""What a script's rewards come to, and that nothing but more of it helps."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

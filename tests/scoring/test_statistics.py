@@ -1,5 +1,3 @@
-"""The closed form of Wilson's interval against scipy's."""
-
 import math
 from collections import Counter
 from fractions import Fraction
@@ -61,11 +59,6 @@ def test_sample_size_may_be_fractional():
     assert lows == sorted(lows)
     assert wilson_bounds(0.4, 10) == wilson_interval(4, 10)
     assert wilson_bounds(0.4, 0) == Interval(0.0, 1.0)
-
-
-def test_nine_of_ten_has_its_known_interval():
-    low, high = wilson_interval(9, 10)
-    assert (round(100 * low, 1), round(100 * high, 1)) == (59.6, 98.2)
 
 
 def test_no_attempt_gives_the_full_interval():
@@ -273,11 +266,6 @@ def test_sizes_with_many_denominators_are_rounded_and_the_interval_still_inverts
     for alpha in (tested.p_value * 0.999, min(0.99, tested.p_value * 1.001)):
         low, high = tested.inverted(alpha)
         assert (not low <= 0 <= high) == (tested.p_value < alpha)
-
-
-def test_share_is_of_the_task_s_own_attempts():
-    assert TaskScore(3, 4).share == 0.75
-    assert TaskScore(0, 1).share == 0.0
 
 
 rates_scores = st.integers(1, 7).flatmap(

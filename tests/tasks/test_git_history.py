@@ -111,16 +111,6 @@ def test_glob_characters_in_path_are_literal(tmp_path):
     assert b"ab.py" not in patch
 
 
-def test_links_are_no_regular_files(tmp_path):
-    origin = Origin(tmp_path / "linked")
-    origin.write("a", "1")
-    base = origin.commit()
-    (origin.path / "b").symlink_to("a")
-    commit = origin.commit()
-    (changed,) = changed_files(mirror_of_head(origin.url, mirrors()), base, commit)
-    assert not changed.regular
-
-
 def test_a_file_is_read_at_a_commit(pocket, head):
     fix = pocket.commits["fix"]
     assert content_at(head, fix, PurePosixPath("CHANGES.md")) == b"mended\n"
@@ -242,11 +232,6 @@ def test_folder_may_replace_file(origin, mirror):
     (origin.path / "a.py").unlink()
     origin.write("a.py/__init__.py", "x\n")
     assert overlaid(patch_of(origin), mirror) == {"a.py": None, "a.py/__init__.py": plain(b"x\n")}
-
-
-def test_paths_are_relative_and_pure(origin, mirror):
-    origin.write("pkg/b.py", "b\n")
-    assert list(apply_patch_to_commit(patch_of(origin), mirror)) == [PurePosixPath("pkg/b.py")]
 
 
 def test_mirror_is_not_changed(origin, mirror):

@@ -1,20 +1,13 @@
 import os
 import subprocess
 import sys
-from datetime import timedelta
-from threading import Event
 
 import pytest
 
 from agentbench.core.display_text import without_credentials
-from agentbench.errors import RunCancelled
 from agentbench.tasks.host_git import GitResult, git
-from tests.patience import with_growing_limit
 from tests.tasks.conditions import (
-    closed_port,
-    commands_with,
     odd_user,
-    silent_server,
     telltale,
     telltale_hooks,
 )
@@ -122,35 +115,6 @@ def test_unsafe_transports_are_disabled(tmp_path, url):
     assert not answer.ok
     assert "not allowed" in answer.error_message
     assert not (tmp_path / "marker").exists()
-
-
-def test_deadline_kills_git_and_its_helpers(tmp_path):
-    called = Event()
-    with silent_server(called=called) as port:
-        url = f"https://me:s3cr3t@127.0.0.1:{port}/x.git"
-
-        def run(seconds: float):
-            folder = tmp_path / str(seconds)
-            folder.mkdir()
-            return clone(url, folder, timeout=timedelta(seconds=seconds)), seconds
-
-        answer, limit = with_growing_limit(run, lambda _made: called.is_set(), (0.5, 10.0, 60.0))
-        assert (answer.ok, answer.timed_out) == (False, True)
-        assert answer.error_message == f"still running after {limit:g} s"
-        assert commands_with(f"127.0.0.1:{port}") == []
-
-
-def test_cancelling_kills_git_and_its_helpers(tmp_path):
-    cancel = Event()
-    with silent_server(called=cancel) as port:
-        with pytest.raises(RunCancelled):
-            clone(f"https://127.0.0.1:{port}/x.git", tmp_path, cancel=cancel)
-        assert commands_with(f"127.0.0.1:{port}") == []
-
-
-def test_a_refused_connection_is_named(tmp_path):
-    answer = clone(f"https://127.0.0.1:{closed_port()}/x.git", tmp_path)
-    assert "Failed to connect to 127.0.0.1" in answer.error_message
 
 
 def test_git_never_prompts(tmp_path, monkeypatch):

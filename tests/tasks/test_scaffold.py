@@ -1,9 +1,9 @@
 import pytest
 
-from agentbench.errors import InputError, UsageError
+from agentbench.errors import UsageError
 from agentbench.tasks.loading import load_task, read_draft
 from agentbench.tasks.mirror import Mirrors
-from agentbench.tasks.scaffold import FILES, write_scaffold
+from agentbench.tasks.scaffold import write_scaffold
 from tests.e2e.small_task import SmallTask
 
 
@@ -70,9 +70,3 @@ def test_unwritable_folder_is_a_usage_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="cannot be written"):
         write_scaffold(tmp_path / "file" / "my-bug")
-
-
-def test_a_fault_is_an_input_error_of_the_task(folder, tmp_path):
-    with pytest.raises(InputError, match="title: '' is empty"):
-        load_task(folder, mirrors=Mirrors(tmp_path / "mirrors"))
-    assert set(FILES) == {"task.toml", "instruction.md", "tests.patch", "solution.patch"}

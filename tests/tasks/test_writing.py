@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentbench.errors import InputError, UsageError
-from agentbench.tasks.loading import load_task, read_draft
+from agentbench.tasks.loading import load_task
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task_file import parse_task_file
 from agentbench.tasks.writing import NewTask, task_toml, write_task, write_test_lists
@@ -68,11 +68,6 @@ def test_task_file_is_read_as_written(new):
     assert parse_task_file(task_toml(new.table), name="again") == new.table
 
 
-def test_defaults_are_not_written():
-    text = task_toml(parse_task_file(WHOLE.partition("[environment]")[0], name="task.toml"))
-    assert text.split() == WHOLE.partition("[environment]")[0].split()
-
-
 def test_existing_task_folder_is_not_changed(new, tmp_path):
     folder = write_task(new, tmp_path / "out")
     (folder / "mine").touch()
@@ -96,10 +91,6 @@ def test_unwritable_parent_is_a_usage_error(new, tmp_path):
     (tmp_path / "out").write_text("a file")
     with pytest.raises(UsageError, match="cannot be written"):
         write_task(new, tmp_path / "out")
-
-
-def test_draft_of_written_task_has_no_faults(new, tmp_path):
-    assert read_draft(write_task(new, tmp_path / "out")).faults == ()
 
 
 @pytest.fixture

@@ -168,34 +168,21 @@ def result_of(**fields):
     )
 
 
-def many_cases(count, outcome, text=None):
-    return tuple(
-        CaseResult(
-            node_id=NodeId(f"t.py::test_{number}"),
-            outcome=outcome,
-            duration=0.1,
-            message=text,
-            traceback=text,
-        )
-        for number in range(count)
-    )
-
-
 def sized(limit, result):
     return fit_to_limit(result, limit, lambda form: len(form.model_dump_json()) <= limit)
 
 
 def test_fitting_result_is_unchanged():
-    result = result_of(tests=many_cases(3, CaseOutcome.PASSED), json_report={"tests": []})
+    result = result_of(tests=cases(3, CaseOutcome.PASSED), json_report={"tests": []})
     assert sized(10_000, result) is result
 
 
 def test_least_informative_parts_are_omitted_first():
     result = result_of(
         tests=(
-            *many_cases(50, CaseOutcome.PASSED),
-            *many_cases(50, CaseOutcome.SKIPPED, "why " * 20),
-            *many_cases(50, CaseOutcome.FAILED, "E " * 2_000),
+            *cases(50, CaseOutcome.PASSED),
+            *cases(50, CaseOutcome.SKIPPED, "why " * 20),
+            *cases(50, CaseOutcome.FAILED, "E " * 2_000),
         ),
         json_report={"tests": [{}] * 50},
         text_output="x" * 50_000,
@@ -227,7 +214,7 @@ def test_collection_errors_are_counted_too():
 
 def test_oversized_result_is_as_small_as_possible():
     form = fit_to_limit(
-        result_of(tests=many_cases(9, CaseOutcome.FAILED, "E" * 99)), 10, lambda _: False
+        result_of(tests=cases(9, CaseOutcome.FAILED, "E" * 99)), 10, lambda _: False
     )
     assert len(form.tests) == 1
 
@@ -235,7 +222,7 @@ def test_oversized_result_is_as_small_as_possible():
 def test_version_above_the_lower_bound_is_not_rendered():
     tried = []
     fit_to_limit(
-        result_of(tests=many_cases(1_000, CaseOutcome.PASSED)),
+        result_of(tests=cases(1_000, CaseOutcome.PASSED)),
         1_000,
         lambda form: tried.append(len(form.tests)) or True,
     )

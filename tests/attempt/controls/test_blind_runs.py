@@ -1,5 +1,3 @@
-"""Who is blamed for a blind run that went wrong, by scripted outcomes."""
-
 from datetime import timedelta
 from pathlib import PurePosixPath as P
 from types import SimpleNamespace

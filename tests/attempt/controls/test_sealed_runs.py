@@ -65,6 +65,10 @@ def test_every_price_counts(prices, expected):
 def test_one_price_is_the_total():
     assert basket.total([777]) == 777
 """
+EXPECTED_TESTS = (
+    "tests/test_hidden.py::test_every_price_counts[prices0-6]",
+    "tests/test_hidden.py::test_one_price_is_the_total",
+)
 
 
 def test_honest_fix_gives_right_values_unseen(attempt_by, desk):
@@ -184,14 +188,10 @@ def test_test_of_a_class_in_another_file_is_sealed_there(attempt_by, tmp_path, d
 def test_values_that_equal_anything_differ(attempt_by, source):
     evidence, context = run(attempt_by, source)
     assert evidence.report.failed > 0
-    assert {one.node_id for one in context.controls.sealed.mismatches} & set(LISTED)
-    assert context.controls.skipped.startswith("no final test, since the code gave wrong values")
-
-
-def test_equal_to_anything_fails_without_another_run(attempt_by):
-    evidence, context = run(attempt_by, ALWAYS_EQUAL)
     assert evidence.findings == ()
     assert context.controls.runs == ()
+    assert {one.node_id for one in context.controls.sealed.mismatches} & set(LISTED)
+    assert context.controls.skipped.startswith("no final test, since the code gave wrong values")
 
 
 def test_wrong_code_fails_with_its_value(attempt_by, desk):
@@ -213,11 +213,7 @@ def test_no_expected_value_is_in_the_sandbox_of_a_sealed_run(attempt_by, tmp_pat
         write(sandbox, files, **more)
 
     monkeypatch.setattr(judged_tests, "write_files", watched)
-    listed = tuple(
-        f"tests/test_hidden.py::{name}"
-        for name in ("test_every_price_counts[prices0-6]", "test_one_price_is_the_total")
-    )
-    task = small_task(tmp_path / "sealed", hidden=EXPECTED, fail_to_pass=listed)
+    task = small_task(tmp_path / "sealed", hidden=EXPECTED, fail_to_pass=EXPECTED_TESTS)
     run(attempt_by, PLAUSIBLE, task=task)
     sealed = [
         files[P("tests/test_hidden.py")].content.decode()
@@ -244,11 +240,7 @@ def test_wrong_code_never_sees_the_right_value(attempt_by, tmp_path, monkeypatch
 
     monkeypatch.setattr(judged_tests, "write_files", watched)
     hidden = EXPECTED.replace("777", "123456")
-    listed = tuple(
-        f"tests/test_hidden.py::{name}"
-        for name in ("test_every_price_counts[prices0-6]", "test_one_price_is_the_total")
-    )
-    task = small_task(tmp_path / "sealed", hidden=hidden, fail_to_pass=listed)
+    task = small_task(tmp_path / "sealed", hidden=hidden, fail_to_pass=EXPECTED_TESTS)
     run(attempt_by, WRONG + "# MARK\n", task=task)
     assert texts
     assert not any("== 123456" in text or "total(prices) == 6" in text for text in texts)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -10,11 +9,13 @@ from agentbench.agents.reference import NoopAgent
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import Limits
+from tests.attempt.e2e import test_verifier_run
 from tests.attempt.e2e.test_verifier_run import Bench, agent, oracle
 from tests.sandbox.conformance_base import sh
 from tests.sandbox.docker_fixtures import bridge_of
 from tests.sandbox.egress.proxy_client import WebServer
 
+bench = test_verifier_run.bench
 pytestmark = pytest.mark.docker
 
 ASK = """\
@@ -52,13 +53,6 @@ pip install uv
 uvx -p "$(command -v python3)" --with pytest==8.4.1 pytest -q /tests/test_outputs.py
 if [ $? -eq 0 ]; then echo 1; else echo 0; fi > /logs/verifier/reward.txt
 """
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench(tmp_path)
-    yield made
-    made.workshop.background.finish()
 
 
 @pytest.fixture

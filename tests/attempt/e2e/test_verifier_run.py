@@ -94,15 +94,7 @@ def agent(*commands: str) -> ScriptedAgent:
 
 
 @docker
-@pytest.mark.parametrize(
-    "name",
-    [
-        "hello",
-        # The test of all rewards solves this one, too.
-        pytest.param("several-rewards", marks=pytest.mark.soak),
-        "separate",
-    ],
-)
+@pytest.mark.parametrize("name", ["hello", "separate"])
 def test_only_the_solution_is_resolved(bench, name):
     task = bench.task(name)
     solved = bench.attempt(task, oracle(task))
@@ -144,13 +136,6 @@ def test_baseline_run_is_stored_for_the_same_script(bench):
 
 
 @docker
-@pytest.mark.soak  # to the judge it is what an agent that does nothing leaves
-def test_wrong_solution_is_not_resolved(bench):
-    task = bench.task("unsolved")
-    assert bench.attempt(task, oracle(task)).failure_reason == "TESTS_FAILED"
-
-
-@docker
 def test_agent_cannot_write_its_reward(bench):
     task = bench.task("hello")
     cheat = agent(
@@ -169,11 +154,6 @@ def test_agent_cannot_write_its_reward(bench):
 @pytest.mark.parametrize(
     ("script", "detail"),
     [
-        pytest.param(
-            "[ -e hello.txt ] || echo 0 > /logs/verifier/reward.txt",
-            "left no",
-            marks=pytest.mark.soak,  # as where it takes its folder away
-        ),
         ("[ -e hello.txt ] && R=nan; echo ${R:-0} > /logs/verifier/reward.txt", "gives nan"),
         ("echo 0 > /logs/verifier/reward.txt; [ -e hello.txt ] && rm -r /logs/verifier", "left no"),
     ],

@@ -1,4 +1,7 @@
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import PurePosixPath
 from pathlib import PurePosixPath as P
 
 import pytest
@@ -7,7 +10,7 @@ from agentbench.agents.interface import AgentOutcome
 from agentbench.errors import GitCloneError, LLMError, RunCancelled, SandboxError, ToolError
 from agentbench.models.interface import ModelUsage
 from agentbench.sandbox.archives import tar_of_file
-from agentbench.sandbox.interface import Command
+from agentbench.sandbox.interface import Command, Sandbox, SandboxProvider
 from agentbench.scoring.classification import classify
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.tasks.problem import AgentLimits
@@ -15,9 +18,48 @@ from agentbench.taxonomy import FailureReason, Fault, StageName
 from tests.e2e.small_task import BUGGY, FIX, VISIBLE
 from tests.fakes.scripted_agent import ScriptedAgent
 from tests.fakes.staging import go, prepare, small_task, staged
-from tests.fakes.unreadable_provider import UnreadableProvider
 from tests.patience import with_growing_limit
 from tests.sandbox.conformance_base import sh
+
+
+class _Unreadable:
+    """A sandbox whose trees are gone."""
+
+    def __init__(self, inner: Sandbox, is_read: Callable[[], None]) -> None:
+        self._inner = inner
+        self._is_read = is_read
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    @contextmanager
+    def read_tree(self, path: PurePosixPath) -> Iterator[Iterator[bytes]]:
+        self._is_read()
+        raise SandboxError(f"{path} cannot be read")
+        yield  # a generator, as the protocol has it
+
+
+class UnreadableProvider:
+    """Opens such sandboxes; with `dies` none any more once one was to be read."""
+
+    def __init__(self, inner: SandboxProvider, *, dies: bool) -> None:
+        self._inner = inner
+        self._dies = dies
+        self._is_dead = False
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    @contextmanager
+    def open(self, *source, **more) -> Iterator[_Unreadable]:
+        if self._is_dead:
+            raise SandboxError("the engine is away")
+        with self._inner.open(*source, **more) as sandbox:
+            yield _Unreadable(sandbox, self._read)
+
+    def _read(self) -> None:
+        self._is_dead = self._dies
+
 
 DONE = AgentOutcome(ending=AgentEnding.SUBMITTED)
 LIMITS = (0.5, 10.0, 60.0)

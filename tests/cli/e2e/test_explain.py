@@ -15,20 +15,8 @@ def test_an_exit_code_of_a_stage_is_explained(cli):
     assert "SETUP_TIMEOUT" in cli("explain", "137", "--stage", "setup").stdout
 
 
-def test_what_is_neither_is_wrong_usage(cli):
-    result = cli("explain", "nonsense")
-    assert (result.code, result.stdout) == (2, "")
-    assert "'nonsense' is neither an exit code nor a reason; reasons: " in result.stderr
-
-
 def test_all_reasons_are_listed_as_json(cli):
     listed = json.loads(cli("explain", "--json").stdout)
     assert [each["precedence"] for each in listed] == list(range(1, len(FailureReason) + 1))
     assert {each["name"] for each in listed} == set(FailureReason)
     assert all(isinstance(each["rationale"], str) and each["rationale"] for each in listed)
-
-
-def test_a_single_reason_has_no_json(cli):
-    result = cli("explain", "TESTS_FAILED", "--json")
-    assert (result.code, result.stdout) == (2, "")
-    assert "--json prints the list of all reasons; omit REASON and --stage" in result.stderr

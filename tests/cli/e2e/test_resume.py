@@ -44,7 +44,3 @@ def test_a_run_that_another_process_makes_is_2_in_one_line(cli, cut_off):
     assert (result.code, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()
     assert "another process is making this run's attempts; wait until it ends" in line
-
-
-def test_a_run_that_is_not_there_is_65(cli, tmp_path):
-    assert cli("resume", tmp_path / "nothing").code == 65

@@ -94,13 +94,6 @@ def test_what_is_under_way_is_shown_with_its_stage_and_time(terminal):
     assert "continue with: agentbench resume" in shown.shown
 
 
-def test_in_silence_nothing_is_drawn(terminal):
-    with terminal("--quiet", "--agent-command", "true") as shown:
-        shown.to_the_end()
-    assert "agent_run" not in shown.shown
-    assert CURSOR[0] not in shown.shown
-
-
 def test_an_end_at_once_gives_the_cursor_back(terminal):
     with terminal() as shown:
         shown.until(r"agent_run")

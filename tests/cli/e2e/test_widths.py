@@ -1,13 +1,8 @@
 """The program's tables at terminals of every width, and in a pipe."""
 
-import fcntl
 import os
-import pty
 import re
-import struct
 import sys
-import termios
-from threading import Thread
 
 import pytest
 from rich.cells import cell_len
@@ -15,6 +10,7 @@ from rich.cells import cell_len
 from agentbench.cli.app import app
 from agentbench.runs.store.store import RunStore
 from tests.cli.conftest import call
+from tests.cli.pseudo_terminal import pseudo_terminal
 from tests.runs.records import configuration, failed, lost, resolved
 
 WIDTHS = (40, 60, 80, 100)
@@ -48,28 +44,16 @@ def terminal(monkeypatch):
     monkeypatch.setenv("TERM", "xterm-256color")
 
     def shown(width, *arguments):
-        master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-        parts = []
-        reader = Thread(target=_read, args=(master, parts))
-        reader.start()
-        with monkeypatch.context() as patch, os.fdopen(slave, "w", encoding="utf-8") as stdout:
+        with (
+            pseudo_terminal(columns=width, rows=50) as (slave, parts),
+            monkeypatch.context() as patch,
+            os.fdopen(slave, "w", encoding="utf-8", closefd=False) as stdout,
+        ):
             patch.setattr(sys, "stdout", stdout)
             app([str(each) for each in arguments], standalone_mode=False)
-        reader.join()
         return _ESCAPES.sub("", b"".join(parts).decode()).replace("\r\n", "\n")
 
     return shown
-
-
-def _read(master, parts):
-    try:
-        while part := os.read(master, 65_536):
-            parts.append(part)
-    except OSError:  # how Linux says that nobody holds the other end any more
-        pass
-    finally:
-        os.close(master)
 
 
 def words(text):

@@ -10,8 +10,6 @@ from tests.patience import HANG_SECONDS
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
-        ((), 2, "needs --model"),
-        (("--model", "gpt-5"), 2, "has no model"),
         (("--model", "openai/gpt-5", "--record", "a", "--replay", "b"), 65, "b: cannot be read"),
         (("--model", "openai/gpt-5", "--prices", "nothing"), 65, "nothing: cannot be read"),
         (("--model", "openai/gpt-5", "--no-probe", "--port", "TAKEN"), 2, "cannot listen"),

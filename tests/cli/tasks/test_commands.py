@@ -18,12 +18,6 @@ def test_json_says_more_of_each(cli, tasks):
     assert rows[0]["folder"] == str(tasks / "second")
 
 
-def test_where_no_task_is_is_65(cli, tmp_path):
-    result = cli("tasks", "list", tmp_path)
-    assert result.code == 65, result.stderr
-    assert "no task here" in result.stderr
-
-
 def test_the_default_is_a_folder_of_that_name(cli, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "tasks: no such folder" in cli("tasks", "list").stderr

@@ -14,7 +14,7 @@ from agentbench.runs.store.store import RunStore
 from agentbench.taxonomy import FailureReason, Fault
 from tests.corpora.cheats.test_secrets import seen_in
 from tests.e2e.bench import Bench
-from tests.e2e.clients.clients import CLIENTS, Client
+from tests.e2e.clients.clients import Client
 from tests.fakes.scripted_answers import Script
 from tests.fakes.scripted_model import ScriptedModel
 
@@ -80,7 +80,7 @@ def trial(toolboxes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
                 model=client.model,
                 base_url=server.base_url,
                 probe=False,
-                prices=_prices(tmp_path, price) if price else None,
+                prices=write_prices(tmp_path, price) if price else None,
             )
             agent = _agent(client, toolboxes)
             record = run_attempt(task, agent, sandbox=bench.provider, options=options)
@@ -99,15 +99,10 @@ def _agent(client: Client, toolboxes: Path) -> PresetAgent:
     return PresetAgent(hasty, toolboxes=toolboxes)
 
 
-def _prices(folder: Path, price: float) -> Path:
+def write_prices(folder: Path, price: float) -> Path:
+    """Price the scripted model, in dollars for a million tokens."""
     path = folder / "prices.json"
     models = {"scripted": {"input": price, "output": price}}
     prices = {"date": "2026-11-22", "source": "a test", "models": models}
     path.write_text(json.dumps({"lists": [prices]}))
     return path
-
-
-@pytest.fixture(params=CLIENTS)
-def any_client(request: pytest.FixtureRequest) -> Client:
-    """Each client in turn."""
-    return CLIENTS[request.param]

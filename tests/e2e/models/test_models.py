@@ -1,6 +1,5 @@
 """Any command as an agent, a model that answers by a script, and what comes of it."""
 
-import json
 from dataclasses import replace
 from itertools import count
 
@@ -14,6 +13,7 @@ from agentbench.runs.store.store import RunStore
 from agentbench.tasks.control_level import ControlLevel
 from agentbench.taxonomy import FailureReason, Fault
 from tests.e2e.back_ends import one_back_end
+from tests.e2e.clients.conftest import write_prices
 from tests.e2e.models.client import command
 from tests.e2e.small_task import FIX, SmallTask
 from tests.fakes.scripted_model import Cut, Fail, Reset, Say, ScriptedModel, Tokens, for_ever
@@ -69,8 +69,6 @@ def _maker(bench, tmp_path, monkeypatch):
     [
         ("bubblewrap", "openai-chat"),
         pytest.param("docker", "anthropic-messages", marks=pytest.mark.docker),
-        pytest.param("bubblewrap", "anthropic-messages", marks=pytest.mark.soak),
-        pytest.param("docker", "openai-chat", marks=[pytest.mark.docker, pytest.mark.soak]),
     ],
     indirect=["bench"],
 )
@@ -107,30 +105,16 @@ def test_a_rate_limit_that_passes_changes_nothing_but_the_count(walled_attempt):
     assert record.usage.llm_errors == {"rate_limit": 1}
 
 
+# One of each way to fail: tests/models/test_provider_errors.py has what each status means, and
+# tests/models/test_interface.py which of the kinds are an agent's own.
 FAILURES = {
     "429 for ever": (for_ever(Fail(429, retry_after=0)), ModelErrorKind.RATE_LIMIT, "HTTP 429"),
-    "401": (for_ever(Fail(401)), ModelErrorKind.AUTH, "HTTP 401"),
-    "no money": (for_ever(Fail(402)), ModelErrorKind.QUOTA, "HTTP 402"),
-    "unknown model": (for_ever(Fail(404)), ModelErrorKind.UNKNOWN_MODEL, "HTTP 404"),
-    "overloaded": (for_ever(Fail(529)), ModelErrorKind.OVERLOADED, "HTTP 529"),
-    "broken server": (for_ever(Fail(500)), ModelErrorKind.SERVER_ERROR, "HTTP 500"),
     "cut answer": (for_ever(Cut()), ModelErrorKind.CUT_STREAM, ""),
     "reset": (for_ever(Reset()), ModelErrorKind.CONNECTION, ""),
 }
 
 
-# What each status means is tested at the gateway (test_provider_errors.py) and, as a verdict, at
-# the stage (test_model_evidence.py); the gate tries one of each way to fail here.
-IN_THE_GATE = ("429 for ever", "cut answer", "reset")
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=() if name in IN_THE_GATE else pytest.mark.soak)
-        for name in FAILURES
-    ],
-)
+@pytest.mark.parametrize("name", FAILURES)
 def test_a_model_that_fails_for_good_is_the_reason_and_not_the_agents_fault(walled_attempt, name):
     script, kind, shown = FAILURES[name]
     record = walled_attempt(script, wire="anthropic-messages")
@@ -157,7 +141,6 @@ def test_an_agent_that_exits_0_when_its_key_is_refused_has_not_failed_the_tests(
     [  # one that comes as an error, and one that comes as an answer
         (for_ever(Fail(400, ModelErrorKind.CONTEXT_LENGTH)), ModelErrorKind.CONTEXT_LENGTH),
         (for_ever(Say("no", refused=True)), ModelErrorKind.REFUSAL),
-        pytest.param(for_ever(Fail(400)), ModelErrorKind.MALFORMED, marks=pytest.mark.soak),
     ],
 )
 def test_what_an_agent_sends_itself_is_its_own_fault(walled_attempt, script, kind):
@@ -172,24 +155,10 @@ def test_an_agent_that_mends_the_bug_before_its_model_fails_has_mended_it(walled
 
 @one_back_end
 def test_a_budget_that_is_spent_is_giving_up(attempt, tmp_path):
-    prices = tmp_path / "prices.json"
-    prices.write_text(
-        json.dumps(
-            {
-                "lists": [
-                    {
-                        "date": "2026-11-22",
-                        "source": "a test",
-                        "models": {"scripted": {"input": 1000.0, "output": 1000.0}},
-                    }
-                ]
-            }
-        )
-    )
     record = attempt(
         for_ever(Say("run: true", Tokens(input=900, output=100))),
         agent="max_cost_usd = 2.5",
-        prices=prices,
+        prices=write_prices(tmp_path, 1000.0),
     )
     assert (record.failure_reason, record.fault) == (FailureReason.AGENT_GAVE_UP, Fault.AGENT)
     assert record.usage is not None

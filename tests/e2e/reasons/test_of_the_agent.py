@@ -1,4 +1,4 @@
-"""Reasons that the agent's own stage gives; the final test runs in every case."""
+"""Reasons that the agent's own stage gives; test_failure_causes.py has all those of bubblewrap."""
 
 from pathlib import Path
 
@@ -11,30 +11,6 @@ from tests.e2e.bench import Bench
 from tests.e2e.small_task import FIX, SmallTask
 
 FAULTY = "tests.e2e.agents_at_fault:"
-
-
-@one_back_end
-@pytest.mark.parametrize(
-    ("agent", "reason", "fault", "detail"),
-    [
-        ("model_is_down", FailureReason.LLM_ERROR, Fault.INFRASTRUCTURE, "LLMError: 429 for ever"),
-        ("model_failed", FailureReason.LLM_ERROR, Fault.INFRASTRUCTURE, "invalid key"),
-        ("out_of_steps", FailureReason.AGENT_GAVE_UP, Fault.AGENT, "gave up after 50 steps"),
-        ("tool_is_broken", FailureReason.TOOL_ERROR, Fault.AGENT, "the patch does not apply"),
-        ("odd", FailureReason.UNKNOWN, Fault.AGENT, "ZeroDivisionError: an odd day"),
-    ],
-)
-def test_how_an_agent_stops_is_the_reason(
-    bench: Bench, tmp_path: Path, agent: str, reason: FailureReason, fault: Fault, detail: str
-) -> None:
-    record = bench.attempt(SmallTask().write(tmp_path / "small"), FAULTY + agent)
-
-    assert record.failure_reason is reason
-    assert record.fault is fault
-    assert detail in record.detail
-    first = record.failures[0]
-    assert (first.reason, first.fault) == (reason, fault)
-    assert detail in first.detail
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,3 @@
-"""`agentbench export`: its filters, its messages and its refusals."""
-
 import importlib.util
 
 import pytest

@@ -52,13 +52,6 @@ def test_a_task_without_regression_tests_is_not_good(new, tmp_path, cli):
     assert "0 without a finding" in audited.stderr + audited.stdout
 
 
-def test_json_is_one_document(new, tmp_path):
-    result = new(tmp_path / "basket", "--json")
-    document = json.loads(result.stdout)
-    assert document["written"] == [str(tmp_path / "basket")]
-    assert document["proven"][0]["good"] is True
-
-
 @pytest.mark.parametrize(
     ("fix", "why"),
     [
@@ -80,9 +73,3 @@ def test_a_task_that_is_there_is_left_alone(new, tmp_path):
     assert result.code == 2
     assert "already exists" in result.stderr
     assert new(tmp_path / "basket", "--no-prove", "--replace").code == 0
-
-
-def test_a_feature_that_is_not_good_is_1_and_stays(new, tmp_path):
-    # Its tests lie in a file that --tests leaves out, so that nothing hidden fails before it.
-    result = new(tmp_path / "basket", "--image", "no/such:image")
-    assert result.code in {1, 69}, result.stderr

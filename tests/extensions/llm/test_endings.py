@@ -5,7 +5,6 @@ import pytest
 from agentbench.agents.interface import Budget
 from agentbench.extensions.llm import endings
 from agentbench.extensions.llm.endings import (
-    MAX_REQUEST_TIME,
     AttemptCounts,
     NoAnswerError,
     complete_with_retries,
@@ -57,10 +56,6 @@ def asked(script, *, seconds=3600, tries=5):
     except NoAnswerError as error:
         result = error
     return result, watch.pauses, allowed
-
-
-def test_answered_request_is_sent_once():
-    assert asked([ANSWER]) == (ANSWER, [], [MAX_REQUEST_TIME])
 
 
 def test_pauses_grow_from_try_to_try_beyond_a_minute_in_all():
@@ -175,12 +170,6 @@ def test_only_what_succeeded_is_a_change_or_a_run_of_tests():
     for name in EFFECT_OF_TOOL:
         tally.count(call(name), GOOD)
     assert (tally.changes, tally.test_runs) == (2, 1)
-
-
-def test_name_that_is_no_tool_is_a_call_that_failed():
-    tally = AttemptCounts()
-    tally.count(call("fly"), BAD)
-    assert tally.tool_calls == 1
 
 
 def test_steps_without_a_call_and_without_a_success_are_counted_in_a_row():

@@ -229,18 +229,6 @@ def test_cancelled_measurement_raises(tmp_path):
         measured(task, replace(how, options=options))
 
 
-@pytest.mark.soak  # the script's test below measures in containers, too
-@pytest.mark.docker
-def test_containers_give_the_same(clean):
-    task, here = clean
-    options = RunOptions(sandbox=DockerProvider.connect(), jobs=2, use_cache=False)
-    how = MutationScoreSettings(options=options, cancel=Event())
-    there = measured(task, how)
-    assert there.sandbox == "docker"
-    assert [one.outcome for one in there.mutants] == [one.outcome for one in here.mutants]
-    assert there.total > 0
-
-
 SCRIPT = """\
 #!/bin/sh
 if python -c 'import basket; assert basket.total([1, 2, 3]) == 6 == basket.total([6])'

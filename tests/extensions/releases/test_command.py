@@ -61,13 +61,6 @@ def test_a_task_that_is_not_good_exits_1_and_leaves_no_folder(
     assert [path.name for path in (tmp_path / "tasks").iterdir()] == ["releases.jsonl"]
 
 
-@pytest.mark.parametrize("words", [(), ("demo", "--from", "list")])
-def test_either_words_or_a_file_are_expected(release, words):
-    result = release(*words)
-    assert result.code == 2
-    assert "give PACKAGE [[OLD] NEW], or --from FILE" in result.stderr
-
-
 def test_an_index_that_is_away_exits_69(cli, tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     result = cli("tasks", "import", "release", "demo", "--out", tmp_path / "tasks", "--no-prove")

@@ -1,5 +1,3 @@
-"""The client in Python: the calls of `Judge`, answered by a running service."""
-
 import asyncio
 import socket
 import threading

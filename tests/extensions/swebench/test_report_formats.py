@@ -29,18 +29,13 @@ def test_each_judged_instance_has_its_own_folder(cli, tmp_path):
     assert json.loads((out / "one" / "report.json").read_text())["one"]["resolved"] is True
 
 
-def test_several_runs_are_wrong_usage(cli, runs_dir):
+@pytest.mark.parametrize("name", ["swebench", "predictions"])
+def test_several_runs_are_wrong_usage(cli, runs_dir, name):
     RunStore.create(runs_dir, configuration(run_id="other"))
     names = [folder.name for folder in runs_dir.iterdir()]
-    result = cli("report", *names, "--runs-dir", runs_dir, "--format", "swebench")
+    result = cli("report", *names, "--runs-dir", runs_dir, "--format", name)
     assert result.code == 2
-    assert "--format swebench: expected one run, found 2; report each" in result.stderr
-
-
-def test_a_folder_for_instances_goes_with_this_format_alone(cli, runs_dir, tmp_path):
-    result = cli("report", "--runs-dir", runs_dir, "--instances", tmp_path / "out")
-    assert result.code == 2
-    assert "--instances goes with --format swebench" in result.stderr
+    assert f"--format {name}: expected one run, found 2; report each" in result.stderr
 
 
 def test_a_folder_that_cannot_be_written_is_2(cli, tmp_path):
@@ -52,14 +47,6 @@ def test_a_folder_that_cannot_be_written_is_2(cli, tmp_path):
     result = cli(*arguments, "--instances", tmp_path / "file")
     assert result.code == 2
     assert "cannot be written" in result.stderr
-
-
-def test_predictions_are_of_one_run(cli, runs_dir):
-    RunStore.create(runs_dir, configuration(run_id="other"))
-    names = [folder.name for folder in runs_dir.iterdir()]
-    result = cli("report", *names, "--runs-dir", runs_dir, "--format", "predictions")
-    assert result.code == 2
-    assert "--format predictions: expected one run, found 2; report each" in result.stderr
 
 
 @pytest.mark.full

@@ -84,10 +84,6 @@ def sign(x: int) -> str:
         return "imaginary"
     return "zero" if x == 0 else "minus"
 """
-UNTYPED = """\
-def ratio(x):
-    return 10 // (x - 77)
-"""
 WITH_EVAL = """\
 def calculate(text: str) -> int:
     return eval(text)
@@ -186,14 +182,6 @@ ROWS = [
         message="raises AssertionError (line 4)",
     ),
     _check(
-        "counterexample, types assumed",
-        UNTYPED,
-        "counterexample",
-        "ratio",
-        message="ratio(77) raises ZeroDivisionError",
-        fields={"assumed_types": [{"x": "int"}]},
-    ),
-    _check(
         "timeout",
         HANGING,
         "timeout",
@@ -279,26 +267,6 @@ ROWS = [
         message="price raises no ValueError on any of its 2 paths",
         fields={"triggering_inputs": [], "paths_to_exception": 0},
         bounds={"exhaustive": True},
-    ),
-    _path(
-        "unreachable, within bounds",
-        COUNTING,
-        "unreachable",
-        "count_down",
-        "ValueError",
-        message="count_down was not seen to raise ValueError within",
-        bounds={"exhaustive": False},
-    ),
-    _path(
-        "no path in time",
-        HANGING,
-        "error",
-        "hang",
-        "ValueError",
-        arguments=BRIEFLY,
-        error_type="TimeoutError",
-        message=OUT_OF_TIME,
-        fields={"triggering_inputs": [], "paths_to_exception": 0},
     ),
     _path(
         "no such exception",

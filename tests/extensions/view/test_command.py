@@ -4,12 +4,6 @@ import sys
 from agentbench.core.extras import install_command
 
 
-def test_its_help_says_how_it_is_used(cli):
-    result = cli("view", "--help").stdout
-    assert "Example: agentbench view runs/ --open" in result
-    assert "AGENTBENCH_VIEW_TOKEN" in result
-
-
 def test_without_the_extra_it_says_what_installs_it(tmp_path):
     block = (
         "import sys; sys.modules['starlette'] = None; from agentbench.__main__ import main; main()"

@@ -2,7 +2,7 @@ import jsonschema
 import pytest
 
 from agentbench.mcp.pytest_tools import PytestTool
-from agentbench.mcp.server import INSTRUCTIONS, describe_tool
+from agentbench.mcp.server import describe_tool
 from agentbench.test_tools.arguments import InvalidArgumentsError, read_arguments
 from tests.mcp.catalogue import check_arguments, check_length, check_schemas
 
@@ -42,7 +42,3 @@ def test_in_a_sandbox_nothing_outside_can_be_harmed():
 
 def test_one_output_schema_serves_all_tools_on_tests():
     assert all(tool.output_schema == TESTS[0].output_schema for tool in TESTS)
-
-
-def test_a_model_is_told_what_the_tools_are_for():
-    assert "execute_tests" in INSTRUCTIONS

@@ -1,5 +1,3 @@
-"""docs/mcp.md says what is so."""
-
 import json
 import re
 import tomllib

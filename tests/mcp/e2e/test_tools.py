@@ -2,8 +2,10 @@
 
 import json
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import PurePosixPath
 from threading import Event
 
 import pytest
@@ -11,7 +13,8 @@ import pytest
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.mcp.local_project import local_project
 from agentbench.mcp.pytest_tools import ExplainArguments, call_pytest_tool
-from agentbench.sandbox.interface import Limits
+from agentbench.sandbox.interface import Command, Limits, Sandbox, SandboxProvider
+from agentbench.scoring.evidence import CommandResult
 from agentbench.tasks.test_command import TestCommand, parse_test_command
 from agentbench.test_runs.python_runners import reporter_mounts
 from agentbench.test_tools.arguments import (
@@ -21,9 +24,59 @@ from agentbench.test_tools.arguments import (
 )
 from agentbench.test_tools.envelope import SERIALIZED_FIELDS
 from agentbench.test_tools.project import CallControl, sandbox_project
-from tests.fakes.replay import RecordingProvider
 from tests.fakes.staging import Desk, go, local_provider, prepare, small_task, staged
 from tests.sandbox.conformance_base import sh
+
+
+class Recording:
+    """A sandbox that keeps the last pytest run, and stands in for the place where it ran."""
+
+    def __init__(self, inner: Sandbox) -> None:
+        self._inner = inner
+        self.workspace = inner.workspace
+        self.results = inner.results
+        self.ended: CommandResult | None = None
+        self.reports: bytes | None = None
+        self.over = False
+
+    def run(self, command: Command) -> CommandResult:
+        if self.over:
+            assert self.ended is not None
+            return self.ended
+        ended = self._inner.run(command)
+        if "--results" in command.argv:
+            self.ended = ended
+        return ended
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    @contextmanager
+    def read_tree(self, path: PurePosixPath) -> Iterator[Iterator[bytes]]:
+        if not self.over:
+            with self._inner.read_tree(path) as chunks:
+                self.reports = b"".join(chunks)
+        assert self.reports is not None
+        yield iter([self.reports])
+
+
+class RecordingProvider:
+    """A provider whose last sandbox is a recording; it can be replayed after its end."""
+
+    def __init__(self, inner: SandboxProvider) -> None:
+        self._inner = inner
+        self.last: Recording | None = None
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+    @contextmanager
+    def open(self, source, **options) -> Iterator[Recording]:
+        with self._inner.open(source, **options) as sandbox:
+            self.last = Recording(sandbox)
+            yield self.last
+        self.last.over = True
+
 
 pytestmark = pytest.mark.full
 

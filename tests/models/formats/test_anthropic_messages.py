@@ -49,11 +49,6 @@ def test_end_refusal_and_error_are_recognised() -> None:
     assert FORMAT.error({"type": "message_stop"}) is None
 
 
-def test_request_is_not_amended() -> None:
-    assert FORMAT.amended({"stream": True}) is None
-    assert not FORMAT.is_extra({})
-
-
 def streamed(*events, stop="end_turn"):
     end = {"type": "message_delta", "delta": {"stop_reason": stop}}
     return StreamedMessage([*events, end]).answer()

@@ -27,8 +27,3 @@ def test_end_refusal_and_error_are_recognised() -> None:
     assert not FORMAT.refuses({"candidates": [{"finishReason": "MAX_TOKENS"}]})
     assert FORMAT.error({"error": {"code": 500}}) == {"error": {"code": 500}}
     assert FORMAT.error({"candidates": []}) is None
-
-
-def test_request_is_not_amended() -> None:
-    assert FORMAT.amended({}) is None
-    assert not FORMAT.is_extra({})

@@ -33,3 +33,9 @@ def test_missing_objects_are_empty() -> None:
     assert (
         first_object({"a": []}, "a") == first_object({"a": "x"}, "a") == first_object({}, "a") == {}
     )
+
+
+@pytest.mark.parametrize("wire", sorted(set(ApiFormat) - {ApiFormat.OPENAI_CHAT}))
+def test_only_openai_chat_has_its_requests_amended(wire: ApiFormat) -> None:
+    assert FORMATS[wire].amended({"stream": True}) is None
+    assert not FORMATS[wire].is_extra({})

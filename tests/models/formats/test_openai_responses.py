@@ -30,8 +30,3 @@ def test_end_refusal_and_error_are_recognised() -> None:
     assert FORMAT.error(flat) == {"error": flat}
     assert FORMAT.error({"type": "error", "error": {"code": "y"}}) == {"error": {"code": "y"}}
     assert FORMAT.error({"type": "response.completed", "response": {"error": None}}) is None
-
-
-def test_request_is_not_amended() -> None:
-    assert FORMAT.amended({"stream": True}) is None
-    assert not FORMAT.is_extra({})

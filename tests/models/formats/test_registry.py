@@ -12,6 +12,9 @@ from agentbench.models.interface import ApiFormat, ModelErrorKind
     [
         ("/v1/chat/completions", ApiFormat.OPENAI_CHAT),
         ("/chat/completions", ApiFormat.OPENAI_CHAT),
+        ("/v1/v1/chat/completions", ApiFormat.OPENAI_CHAT),
+        ("/v1/chat/completions/", ApiFormat.OPENAI_CHAT),
+        ("/openai/v1/chat/completions", ApiFormat.OPENAI_CHAT),
         ("/v1/responses", ApiFormat.OPENAI_RESPONSES),
         ("/v1/v1/messages", ApiFormat.ANTHROPIC_MESSAGES),
         ("/v1beta/models/m-1.5:generateContent", ApiFormat.GEMINI_GENERATE),

@@ -224,14 +224,6 @@ def test_token_is_accepted_in_headers_of_clients(log, wire, printed) -> None:
     assert endpoint.token not in str(model.asked[0].headers)
 
 
-def test_token_is_accepted_in_query(log) -> None:
-    with ScriptedModel([Say("hi")]) as model, endpoint_to(model, log) as endpoint:
-        path, body = request_of(ApiFormat.GEMINI_GENERATE)
-        with plain_client(endpoint, headers={}) as client:
-            assert client.post(f"{path}?key={endpoint.token}", json=body).status_code == 200
-    assert model.asked[0].query == ""
-
-
 @pytest.mark.parametrize("wrong", ["wrong", "-", "\xff"])
 def test_missing_token_is_refused_with_a_finding(log, wrong) -> None:
     with ScriptedModel([]) as model, endpoint_to(model, log) as endpoint:
@@ -405,18 +397,3 @@ def test_malformed_request_is_an_error_of_the_agent(log) -> None:
             assert client.post("/v1/responses", content=body).status_code == 400
         assert endpoint.traffic().errors == {ModelErrorKind.MALFORMED: 4}
     assert model.requests == []
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/chat/completions",
-        "/v1/v1/chat/completions",
-        "/v1/chat/completions/",
-        "/openai/v1/chat/completions",
-    ],
-)
-def test_a_path_is_known_with_and_without_its_version(log, path) -> None:
-    with served([Say("hi")], log) as (model, _endpoint, client):
-        assert client.post(path, json=request_of(ApiFormat.OPENAI_CHAT)[1]).status_code == 200
-    assert model.asked[0].path == "/v1/chat/completions"

@@ -7,8 +7,6 @@ import json
 import re
 import socket
 import stat
-import subprocess
-import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -50,7 +48,7 @@ from tests.models.gateway.endpoint_clients import (
     served,
 )
 from tests.models.gateway.test_forwarding import asking
-from tests.patience import HANG_SECONDS, wait_until
+from tests.patience import wait_until
 
 CANARY = 'sk-canary-7f3a/+%&9b"c2d1e0'
 SAFE = "sk-canary-7f3a9bc2d1e05566"  # as headers can bear it
@@ -303,8 +301,7 @@ def test_two_hundred_streams_are_counted(tmp_path: Path) -> None:
         texts.append(client.post(path, json=body).text)
 
     with model, endpoint_to(model, tmp_path / "log") as endpoint, plain_client(endpoint) as client:
-        threads = [threading.Thread(target=one, args=(client,)) for _ in range(100)]
-        threads += [threading.Thread(target=one, args=(client,)) for _ in range(100)]
+        threads = [threading.Thread(target=one, args=(client,)) for _ in range(200)]
         for thread in threads:
             thread.start()
         wait_until(lambda: len(model.asked) >= 100)  # the client's own pool lets out no more
@@ -394,69 +391,6 @@ def conversation(endpoint):
                 }
                 observed.append((answer.status_code, stored, list(answer.iter_raw())))
     return observed
-
-
-def test_replay_separates_concurrent_attempts(tmp_path: Path) -> None:
-    file = tmp_path / "answers.jsonl"
-    with (
-        ScriptedModel(lambda asked: Say(asked.body["messages"][0]["content"])) as model,
-        gateway_to(model, record=file) as gateway,
-        gateway.open_endpoint(budget_usd=9, log=tmp_path / "1", lane="a/1") as one,
-        gateway.open_endpoint(budget_usd=9, log=tmp_path / "2", lane="b/1") as two,
-        plain_client(one) as first,
-        plain_client(two) as second,
-    ):
-        for turn in range(3):
-            ask(second, ApiFormat.OPENAI_CHAT, text=f"b{turn}")
-            ask(first, ApiFormat.OPENAI_CHAT, text=f"a{turn}")
-    reported = []
-    with (
-        run_gateway(None, model="gpt-5", prices=known_prices(), replay=file) as gateway,
-        gateway.open_endpoint(budget_usd=9, log=tmp_path / "3", lane="a/1") as endpoint,
-        plain_client(endpoint) as client,
-    ):
-        for turn in (2, 0, 1):
-            answer = ask(client, ApiFormat.OPENAI_CHAT, text=f"a{turn}").json()
-            reported.append(answer["choices"][0]["message"]["content"])
-    assert reported == ["a2", "a0", "a1"]
-
-
-UNPLUGGED = """
-import sys
-from pathlib import Path
-import httpx2
-from agentbench.models.model_catalogue import known_prices
-from agentbench.models.gateway.gateway import run_gateway
-with run_gateway(None, model="gpt-5", prices=known_prices(), replay=Path(sys.argv[1])) as gateway:
-    with gateway.open_endpoint(budget_usd=1, log=Path(sys.argv[2])) as endpoint:
-        way = httpx2.HTTPTransport(uds=str(endpoint.socket))
-        with httpx2.Client(transport=way, timeout=60) as client:
-            headers = {"x-api-key": endpoint.token}
-            body = {"model": "gpt-5", "messages": []}
-            answer = client.post("http://door/v1/messages", json=body, headers=headers)
-            print(answer.json()["content"][0]["text"])
-"""
-
-
-def test_a_replay_needs_no_network(tmp_path: Path) -> None:
-    file = tmp_path / "answers.jsonl"
-    with served([Say("out of the box")], tmp_path / "log", record=file) as (
-        _model,
-        _endpoint,
-        client,
-    ):
-        ask(client, ApiFormat.ANTHROPIC_MESSAGES)
-    bare = ["unshare", "--net", "--map-root-user"]
-    done = subprocess.run(
-        [*bare, sys.executable, "-c", UNPLUGGED, str(file), str(tmp_path / "again")],
-        capture_output=True,
-        text=True,
-        timeout=HANG_SECONDS,
-        check=False,
-    )
-    if "unshare" in done.stderr and "Operation not permitted" in done.stderr:
-        pytest.skip(f"no network namespace can be made here: {done.stderr.strip()}")
-    assert (done.stdout, done.returncode) == ("out of the box\n", 0), done.stderr
 
 
 def test_invalid_settings_are_refused_at_start(tmp_path: Path) -> None:
@@ -612,14 +546,6 @@ def test_stream_that_is_too_long_counts_by_its_words(tmp_path, wire):
     assert facts.usage.input_tokens >= 100  # two formats say at once how many there are
     assert facts.usage.output_tokens >= 30
     assert "gateway-estimated-usage" in [finding.rule for finding in facts.findings]
-
-
-def test_whole_stream_counts_as_its_provider_says(tmp_path):
-    path, body = request_of(ApiFormat.OPENAI_CHAT, stream=True)
-    with served([Say("one two", Tokens(70, 9))], tmp_path / "log") as (_model, endpoint, client):
-        client.post(path, json=body)
-        usage = endpoint.traffic().usage
-    assert (usage.input_tokens, usage.output_tokens) == (70, 9)
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,9 @@ import pytest
 from agentbench.models.formats.registry import ApiRoute
 from agentbench.models.gateway.exchange_log import ModelExchange
 from agentbench.models.gateway.ledger import Ledger
-from agentbench.models.interface import ApiFormat, ModelErrorKind, ModelFailure, TokenCounts
+from agentbench.models.interface import ApiFormat, TokenCounts
 from agentbench.models.model_catalogue import known_prices
 from agentbench.scoring.evidence import Severity
-
-FAILURE = ModelFailure(kind=ModelErrorKind.OVERLOADED, status=529, message="busy")
 
 
 def ledger(*, model="gpt-5", budget_usd=1.0, free=False) -> Ledger:
@@ -48,22 +46,6 @@ def test_replay_is_free_and_limited_by_budget() -> None:
     assert book.is_budget_spent()
     assert book.facts().usage.cost_usd == 0.0
     assert ledger(model="nobody-knows", free=True).facts().usage.cost_usd == 0.0
-
-
-def test_last_failure_is_kept_until_an_answer() -> None:
-    book = ledger()
-    book.failed(FAILURE)
-    assert book.facts().last_failure is FAILURE
-    book.answered()
-    assert book.facts().last_failure is None
-    assert book.facts().errors == {ModelErrorKind.OVERLOADED: 1}
-
-
-def test_request_after_spent_budget_is_recorded() -> None:
-    book = ledger(budget_usd=0)
-    assert not book.facts().over_budget
-    assert book.is_budget_spent()
-    assert book.facts().over_budget
 
 
 def test_findings_are_unique_and_limited() -> None:

@@ -75,17 +75,3 @@ def test_a_hostile_name_of_an_agent_stays_in_its_cell(text):
         "code",
     }
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202e]", printed(made))
-
-
-@pytest.mark.parametrize("width", [40, 60, 80, 100])
-def test_in_no_width_a_column_is_cut_or_left_out(width):
-    buffer = io.StringIO()
-    made = board(("an agent of a very long name indeed", "rr", "rf"), ("b", "ff", "ff", "f"))
-    print_leaderboard(made, Console(file=buffer, width=width, color_system=None))
-    text = buffer.getvalue()
-    assert max(map(len, text.splitlines())) <= width
-    told = " ".join(text.split())
-    for cell in ("3/4 75.0 %", "0/5 0.0 %", "excluding errors", "on common tasks", "seconds each"):
-        assert cell in told
-    low, high = made.entries[0].summary.overall.interval
-    assert f"({100 * low:.1f}\u2013{100 * high:.1f})" in told

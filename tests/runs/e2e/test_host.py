@@ -1,8 +1,7 @@
 import os
 import subprocess
 
-from agentbench.core.host import available_cpus, available_memory_mib, host_facts
-from agentbench.runs.scheduler import cores_for_attempts
+from agentbench.core.host import available_cpus, host_facts
 from agentbench.tasks.host_git import catalogue_state
 
 
@@ -20,16 +19,6 @@ def test_only_the_cores_that_this_process_may_use_count():
         assert available_cpus() == 1
     finally:
         os.sched_setaffinity(0, allowed)
-
-
-def test_the_memory_that_is_free_is_known():
-    memory = available_memory_mib()
-    assert memory is not None
-    assert memory > 0
-
-
-def test_each_core_has_two_attempts():
-    assert cores_for_attempts() == 2 * available_cpus()
 
 
 def test_the_commit_of_the_catalogue_is_told_and_whether_it_was_changed(tmp_path):

@@ -8,7 +8,6 @@ from agentbench.attempt.outages import CircuitBreaker
 from agentbench.errors import OutageError
 from agentbench.runs.executors.local import LocalAttempts, LocalExecutor
 from agentbench.runs.plan import PlannedAttempt
-from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore
 from agentbench.taxonomy import StageName
 from tests.fakes.scripted_agent import ScriptedAgent
@@ -65,12 +64,6 @@ def tried(workshop, folder, task, agent=None):
     store = RunStore.create(folder, configuration())
     tries = LocalAttempts(run_id=RUN, agent=agent or NoopAgent(), resources=workshop, store=store)
     return tries.make(PlannedAttempt(task=task, attempt=1)), store
-
-
-def test_a_try_is_on_disk_when_it_is_over(task, workshop, tmp_path):
-    record, store = tried(workshop(), tmp_path, task)
-    assert tuple(read_run(store.folder).records()) == (record,)
-    assert record.timing.queue_wait_s >= 0
 
 
 def test_a_lost_one_is_a_reason_to_look_at_everything(task, workshop, tmp_path):

@@ -1,5 +1,3 @@
-"""Two processes never make the attempts of one run; a dead one keeps nobody out."""
-
 import os
 import signal
 import stat
@@ -52,8 +50,10 @@ def test_another_process_is_told_what_to_do(tmp_path):
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
 def test_what_a_dead_process_held_is_free_at_once(holder, tmp_path, end):
+    assert is_run_locked(tmp_path)
     os.kill(holder.pid, end)
     holder.wait()
+    assert not is_run_locked(tmp_path)
     with run_lock(tmp_path):
         pass
     with run_lock(tmp_path):
@@ -66,13 +66,6 @@ def test_whether_it_is_held_can_be_seen_without_taking_or_making_it(tmp_path):
     with run_lock(tmp_path):
         assert is_run_locked(tmp_path)
         assert is_run_locked(tmp_path)
-    assert not is_run_locked(tmp_path)
-
-
-def test_what_a_killed_process_held_is_seen_to_be_free(holder, tmp_path):
-    assert is_run_locked(tmp_path)
-    holder.kill()
-    holder.wait()
     assert not is_run_locked(tmp_path)
 
 

@@ -1,5 +1,3 @@
-"""The ways to a base for the base image."""
-
 import io
 import tarfile
 

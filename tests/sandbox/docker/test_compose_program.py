@@ -1,5 +1,3 @@
-"""Which Compose program is found, and how its calls end."""
-
 import subprocess
 import sys
 from dataclasses import replace

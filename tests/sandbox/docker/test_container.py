@@ -15,7 +15,6 @@ from agentbench.sandbox.docker.container import (
     ContainerPlan,
     DockerContainer,
     create_container,
-    readable_inside,
     remove_container,
 )
 from agentbench.sandbox.docker.engine import Engine
@@ -35,6 +34,8 @@ from tests.sandbox.docker_fixtures import (
 )
 
 __all__ = ["engine", "foreign_image", "image", "provider"]
+
+pytestmark = pytest.mark.docker
 
 Created = Callable[..., dict[str, Any]]
 
@@ -58,7 +59,6 @@ def created(engine: Engine, foreign_image: str) -> Iterator[Created]:
             api.remove_container(container, v=True)
 
 
-@pytest.mark.docker
 @pytest.mark.parametrize(
     ("image_path", "path"),
     [
@@ -73,13 +73,11 @@ def test_virtual_environment_is_first_on_the_path(
     assert f"PATH={path}" in env
 
 
-@pytest.mark.docker
 def test_image_without_a_path_gets_the_default_path(created: Created) -> None:
     (path,) = [item for item in created()["Config"]["Env"] if item.startswith("PATH=")]
     assert path.endswith("/usr/sbin:/usr/bin:/sbin:/bin")
 
 
-@pytest.mark.docker
 def test_limits_are_those_of_the_engine(created: Created) -> None:
     limits = Limits(cpus=64, open_files=99, memory_mib=64)
     found = created(limits=limits)["HostConfig"]
@@ -89,12 +87,10 @@ def test_limits_are_those_of_the_engine(created: Created) -> None:
     assert found["MemorySwap"] == found["Memory"]  # of both together
 
 
-@pytest.mark.docker
 def test_variables_of_commands_are_not_those_of_the_container(created: Created) -> None:
     assert "PIP_INDEX_URL=x" not in created(env={"PIP_INDEX_URL": "x"})["Config"]["Env"]
 
 
-@pytest.mark.docker
 def test_mounts_are_read_only_and_everything_is_labelled(
     created: Created, engine: Engine, tmp_path: Path
 ) -> None:
@@ -111,16 +107,6 @@ def test_mounts_are_read_only_and_everything_is_labelled(
     assert owners == {ProcessOwner.current()}
 
 
-@pytest.mark.parametrize(
-    ("mode", "readable"), [(0o755, True), (0o750, False), (0o744, False), (0o700, False)]
-)
-def test_folder_must_be_readable_by_others(tmp_path: Path, mode: int, readable: bool) -> None:
-    tmp_path.chmod(mode)
-    expected = readable or tmp_path.stat().st_uid == 1000
-    assert readable_inside(ReadOnlyMount(name="x", source=tmp_path)) is expected
-
-
-@pytest.mark.docker
 def test_a_container_that_is_killed_from_outside_is_an_error_of_the_sandbox(
     provider: DockerProvider, engine: Engine, image: ImageId
 ) -> None:
@@ -148,7 +134,6 @@ def is_frozen(engine: Engine) -> bool:
     return True
 
 
-@pytest.mark.docker
 def test_unresponsive_container_is_restarted(
     provider: DockerProvider, engine: Engine, image: ImageId
 ) -> None:
@@ -178,7 +163,6 @@ def is_running(engine: Engine) -> bool:
         return bool(api.inspect_container(name)["State"]["Running"])
 
 
-@pytest.mark.docker
 def test_idle_container_is_not_killed_before_its_removal(
     provider: DockerProvider, engine: Engine, image: ImageId
 ) -> None:
@@ -193,7 +177,6 @@ def test_idle_container_is_not_killed_before_its_removal(
     assert left_in(engine) == frozenset()
 
 
-@pytest.mark.docker
 def test_a_command_that_runs_is_killed_with_its_container(
     provider: DockerProvider, engine: Engine, image: ImageId
 ) -> None:
@@ -215,12 +198,10 @@ def test_a_command_that_runs_is_killed_with_its_container(
             running.result()
 
 
-@pytest.mark.docker
 def test_removal_of_a_missing_container_does_nothing(engine: Engine) -> None:
     remove_container(engine, "agentbench-never-made")
 
 
-@pytest.mark.docker
 def test_container_that_cannot_start_is_removed(provider: DockerProvider, engine: Engine) -> None:
     with engine.api("make an image without a shell") as api:
         made = api.import_image_from_data(b"\0" * 10240, repository="agentbench-test/empty")
@@ -237,7 +218,6 @@ def test_container_that_cannot_start_is_removed(provider: DockerProvider, engine
     assert left_in(engine) == frozenset()
 
 
-@pytest.mark.docker
 def test_container_has_the_requested_isolation(
     provider: DockerProvider, engine: Engine, image: ImageId
 ) -> None:
@@ -279,7 +259,6 @@ def leaves_network_out(engine: Engine) -> bool:
         return bool(settings.get("NetworkDisabled"))
 
 
-@pytest.mark.docker
 def test_a_container_without_a_network_has_a_loopback_interface_and_nothing_else(
     provider: DockerProvider, engine: Engine, image: ImageId
 ) -> None:
@@ -294,7 +273,6 @@ def test_a_container_without_a_network_has_a_loopback_interface_and_nothing_else
         ], shown.stderr
 
 
-@pytest.mark.docker
 def test_a_container_with_a_network_gets_it_from_the_engine(
     provider: DockerProvider, engine: Engine, image: ImageId
 ) -> None:
@@ -302,7 +280,6 @@ def test_a_container_with_a_network_gets_it_from_the_engine(
         assert not leaves_network_out(engine)
 
 
-@pytest.mark.docker
 def test_missing_loopback_interface_leaves_the_network_to_the_engine(
     provider: DockerProvider,
     engine: Engine,

@@ -1,5 +1,3 @@
-"""What is read out of an engine's answers about itself."""
-
 import gc
 import os
 import shutil

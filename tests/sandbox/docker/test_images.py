@@ -59,11 +59,6 @@ def test_the_base_image_is_listed_and_is_the_default(engine: Engine, image: Imag
     assert all(found.size_bytes > 0 for found in listed)
 
 
-def test_an_image_is_found_by_its_name(engine: Engine, image: ImageId) -> None:
-    (found,) = [one for one in images.list_images(engine) if one.id == image]
-    assert images.resolve_image(engine, found.name) == image
-
-
 @pytest.mark.usefixtures("image")
 def test_missing_base_image_is_refused_with_the_build_command(engine: Engine) -> None:
     with pytest.raises(UnavailableError, match=r"agentbench images build --python 3\.8"):

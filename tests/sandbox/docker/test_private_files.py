@@ -11,6 +11,7 @@ from typing import cast
 import pytest
 
 from agentbench.errors import SandboxError
+from agentbench.sandbox.docker.container import readable_inside
 from agentbench.sandbox.docker.engine import Engine, read_facts
 from agentbench.sandbox.docker.private_files import HOSTS, RESOLVERS, private_files
 from agentbench.sandbox.docker.provider import DockerProvider
@@ -101,3 +102,12 @@ def test_strict_umask_does_not_hide_files_from_commands(
     ):
         read = sh(sandbox, f"cat {sandbox.mounted('a')}/file && head -1 /proc/meminfo")
     assert read.stdout.split() == ["textMemTotal:", "307200", "kB"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "readable"), [(0o755, True), (0o750, False), (0o744, False), (0o700, False)]
+)
+def test_folder_must_be_readable_by_others(tmp_path: Path, mode: int, readable: bool) -> None:
+    tmp_path.chmod(mode)
+    expected = readable or tmp_path.stat().st_uid == 1000
+    assert readable_inside(ReadOnlyMount(name="x", source=tmp_path)) is expected

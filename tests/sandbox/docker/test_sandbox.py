@@ -1,5 +1,3 @@
-"""How a command's streams are read up to the mark of its shell."""
-
 import io
 import socket
 import ssl
@@ -11,7 +9,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import PurePosixPath
-from threading import Event
 
 import pytest
 import trustme
@@ -96,14 +93,6 @@ def test_beginning_of_a_mark_is_output_at_the_end_of_the_stream(ends: Ends) -> N
     assert execution.output[Stream.STDOUT].text() == "text\0"
 
 
-def test_cancel_event_ends_listen(ends: Ends) -> None:
-    cancel = Event()
-    cancel.set()
-    assert (
-        ContainerExec(a_command(), "/").listen(ends[0], HANG_SECONDS, cancel) is ExecEnd.CANCELLED
-    )
-
-
 def test_each_stream_has_a_cap_of_its_own(ends: Ends) -> None:
     wire, engine = ends
     execution = ContainerExec(a_command(output_cap=4), "/")
@@ -130,11 +119,6 @@ def test_the_commands_path_does_not_become_its_shells() -> None:
     execution = ContainerExec(a_command(env={"PATH": "/x", "A": "b"}), "/")
     assert execution.env == {"A": "b"}
     assert execution.argv[7] == "/x"
-
-
-def test_both_streams_have_a_channel() -> None:
-    output = ContainerExec(a_command(), "/").output
-    assert [output[stream].total for stream in Stream] == [0] * len(Stream)
 
 
 PUMP_SECONDS = 60.0
@@ -289,17 +273,6 @@ while True:
     with open("beat", "a") as beat:
         beat.write(".")
 """
-EAT_IN_MANY = """
-import os
-for _ in range(100):
-    if os.fork() == 0:
-        held = bytearray(64 << 20)
-        for at in range(0, len(held), 4096):
-            held[at] = 1
-        os.pause() if hasattr(os, "pause") else __import__("signal").pause()
-os.wait()
-raise SystemExit(3)
-"""
 FLOOD = "import os; block = b'x' * (1 << 20)\nfor _ in range(200): os.write(1, block)"
 
 
@@ -323,13 +296,6 @@ def test_a_daemon_that_rises_again_under_new_numbers_is_ended(fresh: Sandbox) ->
     assert python(fresh, script).ok
     first = sh(fresh, "cat beat | wc -c").stdout
     assert sh(fresh, "cat beat | wc -c").stdout == first
-
-
-@pytest.mark.docker
-@pytest.mark.soak  # the conformance suite counts memory over all processes
-def test_many_that_eat_together_lack_memory(fresh: Sandbox) -> None:
-    assert python(fresh, EAT_IN_MANY).ending is Ending.OUT_OF_MEMORY
-    assert sh(fresh, "echo fine").stdout == "fine\n"
 
 
 @pytest.mark.docker

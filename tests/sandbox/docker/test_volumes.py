@@ -29,6 +29,9 @@ from tests.sandbox.docker_fixtures import engine, image
 
 __all__ = ["engine", "image"]
 
+pytestmark = pytest.mark.docker
+root_only = pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
+
 AWKWARD = """
 mkdir -p a/b/c locked .hidden 'spaces and
 lines'
@@ -60,8 +63,7 @@ def read_here(container: DockerContainer, path: PurePosixPath) -> WorkspaceTree:
         return read_tree(chunks)
 
 
-@pytest.mark.docker
-@pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
+@root_only
 def test_volume_is_read_as_the_engine_packs_it(
     engine: Engine, container: DockerContainer, sandbox: DockerSandbox
 ) -> None:
@@ -76,16 +78,14 @@ def test_volume_is_read_as_the_engine_packs_it(
         assert read_tree(chunks) == packed
 
 
-@pytest.mark.docker
-@pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
+@root_only
 def test_path_outside_of_volumes_is_left_to_the_engine(container: DockerContainer) -> None:
     assert find_volume(container, HOME) is None
     assert find_volume(container, WORKSPACE / ".." / "etc") is None
     assert find_volume(container, PurePosixPath("/workspaces")) is None
 
 
-@pytest.mark.docker
-@pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
+@root_only
 def test_link_in_place_of_a_folder_is_refused(
     container: DockerContainer, sandbox: DockerSandbox
 ) -> None:
@@ -94,8 +94,7 @@ def test_link_in_place_of_a_folder_is_refused(
         read_here(container, RESULTS / "out" / "etc")
 
 
-@pytest.mark.docker
-@pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
+@root_only
 def test_tree_that_changes_meanwhile_is_a_sandbox_error(
     container: DockerContainer, sandbox: DockerSandbox
 ) -> None:
@@ -109,8 +108,7 @@ def test_tree_that_changes_meanwhile_is_a_sandbox_error(
             list(chunks)
 
 
-@pytest.mark.docker
-@pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
+@root_only
 def test_volume_of_a_removed_container_is_missing(
     container: DockerContainer, sandbox: DockerSandbox
 ) -> None:
@@ -174,8 +172,7 @@ def created(engine: Engine, image: ImageId) -> Iterator[Callable[[], Made]]:
         yield one
 
 
-@pytest.mark.docker
-@pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
+@root_only
 def test_files_are_written_as_the_engine_writes_them(created: Callable[[], Made]) -> None:
     one, other = created(), created()
     for each in (one, other):
@@ -189,8 +186,7 @@ def test_files_are_written_as_the_engine_writes_them(created: Callable[[], Made]
     assert sh(one.sandbox, "cat deep/er/y d/g && echo 1 >> deep/er/z").stdout == "yold\n"
 
 
-@pytest.mark.docker
-@pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
+@root_only
 @pytest.mark.parametrize(
     ("there", "entry"),
     [
@@ -213,8 +209,7 @@ def test_unusual_entries_are_left_to_the_engine(
     assert one.listed() == before
 
 
-@pytest.mark.docker
-@pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
+@root_only
 def test_missing_target_folder_is_created(created: Callable[[], Made]) -> None:
     one = created()
     assert one.write(tar_of({"f": (0o644, b"x")}), "a", "b")
@@ -222,8 +217,7 @@ def test_missing_target_folder_is_created(created: Callable[[], Made]) -> None:
     assert sh(one.sandbox, "cat a/b/f && touch a/b/g c/g").stdout == "x"
 
 
-@pytest.mark.docker
-@pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
+@root_only
 def test_volume_with_foreign_user_ids_is_left_to_the_engine(
     created: Callable[[], Made],
 ) -> None:
@@ -234,16 +228,14 @@ def test_volume_with_foreign_user_ids_is_left_to_the_engine(
     assert not one.write(tar_of({"f": (0o644, b"x")}))
 
 
-@pytest.mark.docker
-@pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
+@root_only
 def test_malformed_tar_is_reported(created: Callable[[], Made]) -> None:
     one = created()
     with pytest.raises(SandboxError, match="write: not a plain tar"):
         one.write(b"x" * 2_000)
 
 
-@pytest.mark.docker
-@pytest.mark.skipif(os.geteuid() != 0, reason="an engine's volumes are for root alone")
+@root_only
 def test_sandbox_writes_directly_and_by_the_engine(created: Callable[[], Made]) -> None:
     one = created()
     assert sh(one.sandbox, "mkdir folder d; ln -s d link").ok
@@ -281,7 +273,6 @@ def wrote(container: DockerContainer, script: str, until: bytes = b"done") -> No
     started.stream.close()
 
 
-@pytest.mark.docker
 @pytest.mark.parametrize("inside", [True, False])
 def test_all_writable_places_count(container: DockerContainer, inside: bool) -> None:
     gauge = ContainerGauge(container=container) if inside else gauge_of(container)
@@ -294,8 +285,7 @@ def test_all_writable_places_count(container: DockerContainer, inside: bool) -> 
     assert 10 <= (after.bytes - before.bytes) >> 20 <= 12
 
 
-@pytest.mark.docker
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root sees into volumes")
+@root_only
 def test_a_file_without_a_name_is_seen_from_outside(container: DockerContainer) -> None:
     gauge = gauge_of(container)
     if not isinstance(gauge, FolderGauge):
@@ -305,7 +295,6 @@ def test_a_file_without_a_name_is_seen_from_outside(container: DockerContainer) 
     assert (described(gauge).bytes - before.bytes) >> 20 == 4
 
 
-@pytest.mark.docker
 def test_folders_of_a_remote_engine_are_measured_inside(
     container: DockerContainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,13 +305,11 @@ def test_folders_of_a_remote_engine_are_measured_inside(
     assert gauge.free() is None
 
 
-@pytest.mark.docker
 def test_stopped_container_yields_no_measurement(container: DockerContainer) -> None:
     container.kill(idle=False)
     assert list(ContainerGauge(container=container).measure()) == []
 
 
-@pytest.mark.docker
 @pytest.mark.parametrize("script", ["exit 0", "kill -9 $$"])
 def test_ended_measurement_yields_nothing(
     container: DockerContainer, monkeypatch: pytest.MonkeyPatch, script: str

@@ -10,9 +10,3 @@ def test_a_new_task_s_folder_is_written_and_explained(cli, tmp_path):
         assert result.code == 65
         assert f"{folder}/task.toml: title: '' is empty" in result.stderr
         assert f"{folder}/instruction.md: has only a comment" in result.stderr
-
-
-def test_a_folder_that_exists_is_wrong_usage(cli, tmp_path):
-    result = cli("tasks", "init", tmp_path)
-    assert result.code == 2
-    assert "already exists; name a new folder" in result.stderr

@@ -34,10 +34,6 @@ def test_what_is_refused_is_65_and_named_after_the_good_rest_was_written(cli, th
     assert refused["where"].endswith("broken/task.toml")
 
 
-def test_a_folder_without_tasks_is_wrong_usage(cli, tmp_path):
-    assert cli("tasks", "import", "harbor", tmp_path, "--no-prove").code == 2
-
-
 @pytest.mark.docker
 def test_each_is_proven_by_its_own_script_and_the_wrong_one_is_named(cli, theirs, tmp_path):
     where = ("--out", tmp_path / "ours", "--runs-dir", tmp_path / "runs", "--sandbox", "docker")

@@ -20,11 +20,6 @@ def test_a_folder_becomes_a_file_url(tmp_path):
     assert repository_url(str(tmp_path)) == tmp_path.as_uri()
 
 
-def test_what_is_neither_is_refused(tmp_path):
-    with pytest.raises(UsageError, match="expected a git repository's URL or folder"):
-        repository_url(str(tmp_path / "nothing"))
-
-
 def test_without_options_the_environment_is_to_be_found_out():
     assert environment_from_options(None, None, None) is None
     assert environment_from_options(None, [], None) is None

@@ -36,11 +36,3 @@ def test_every_commit_is_told_with_what_became_of_it(mine, tmp_path, pocket):
 def test_json_is_one_document(mine):
     rows = json.loads(mine("--json", "--limit", "1").stdout)
     assert [row["candidate"] for row in rows].count(True) == 1
-
-
-def test_what_is_no_repository_is_refused(cli, tmp_path):
-    result = cli("tasks", "mine", tmp_path / "nothing")
-    assert result.code == 2
-    assert "expected a git repository's URL or folder" in result.stderr
-    (tmp_path / "plain").mkdir()
-    assert cli("tasks", "mine", tmp_path / "plain").code == 65

@@ -30,14 +30,6 @@ def take(cli, tmp_path, sandbox):
     return take
 
 
-@pytest.mark.soak  # as one with a name that is cut, below
-def test_an_instance_is_imported_and_proven(take, project, tmp_path):
-    result = take(project.instance())
-    assert result.code == 0, result.stderr
-    assert result.stdout.splitlines()[0] == f"{tmp_path}/tasks/acme__counting-7  valid"
-    assert result.stderr.endswith("1 task written, 1 of 1 valid\n")
-
-
 def test_the_good_rest_is_written_and_the_program_says_65(take, project, tmp_path):
     wrong = project.instance(instance_id="a__b-1", base_commit="main")
     result = take(wrong, project.instance(), options=("--no-prove", "--json"))
@@ -144,12 +136,6 @@ def test_an_option_that_is_wrong_is_2_before_anything_is_written(
     assert result.code == 2
     assert what in result.stderr
     assert not (tmp_path / "tasks").exists()
-
-
-def test_a_file_that_is_not_there_is_65(cli, tmp_path):
-    result = cli("tasks", "import", "swebench", tmp_path / "gone.jsonl", "--no-prove")
-    assert result.code == 65
-    assert "gone.jsonl: cannot be read: No such file or directory" in result.stderr
 
 
 def predictions(path, patch):

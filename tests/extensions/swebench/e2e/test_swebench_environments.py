@@ -48,12 +48,5 @@ def test_what_cannot_be_tried_says_why(detect, project, tmp_path, changes, why):
         detect(project.instance(**changes))
 
 
-@pytest.mark.soak  # validation/environment/test_trials.py tries set-ups of which none holds
-def test_a_fix_that_does_not_pass_its_own_tests_shows_no_set_up(detect, project):
-    wrong = project.instance(patch=project.patch.replace("items[-1]", "items[-3]"))
-    with pytest.raises(UnknownEnvironmentError, match="no set-up that was tried holds"):
-        detect(wrong)
-
-
 def test_an_instance_whose_patch_makes_the_bug_is_not_tried(detect, project):
     assert detect(project.smith()) is None

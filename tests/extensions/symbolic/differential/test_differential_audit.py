@@ -1,4 +1,4 @@
-from dataclasses import fields
+from dataclasses import replace
 from threading import Event
 
 import pytest
@@ -31,21 +31,6 @@ def test_one_price_is_the_total():
 """
 LISTED = ("tests/test_hidden.py::test_one_price_is_the_total",)
 PARTIAL = BUGGY.replace("sum(prices[1:])", "sum(prices[1:]) or sum(prices)")
-HONEST = """\
-from functools import reduce
-
-
-def total(prices):
-    return reduce(_plus, prices, 0)
-
-
-def _plus(one, other):
-    return one + other
-
-
-def cheapest(prices):
-    return sorted(prices)[0] if prices else min(prices)
-"""
 COMMENTED = FIXED.replace("return sum", "# all of them\n    return sum")
 CHANGING = "import os\n\n" + BUGGY.replace(
     "sum(prices[1:])", "sum(prices) if len(prices) < 2 else int.from_bytes(os.urandom(4), 'big')"
@@ -69,16 +54,11 @@ def partial(tmp_path_factory):
     return made(tmp_path_factory, PARTIAL)
 
 
-def facts_of(folder) -> AttemptFacts:
+def facts_of(folder, **changes) -> AttemptFacts:
     mirrors = Mirrors(folder / "mirrors")
     run = open_run(folder / "runs" / "one")
     task = read_task_facts(load_task(folder / "small", mirrors=mirrors), mirrors)
-    return read_attempt(run, run.latest[0], task)
-
-
-def with_(facts: AttemptFacts, **changes) -> AttemptFacts:
-    values = {one.name: getattr(facts, one.name) for one in fields(AttemptFacts)}
-    return AttemptFacts(**{**values, **changes})
+    return replace(read_attempt(run, run.latest[0], task), **changes)
 
 
 def audit_in(folder, provider=None, **more) -> DifferentialAudit:
@@ -128,16 +108,6 @@ def test_wrong_fix_is_reported_with_the_results_of_all_trees(partial):
     assert contents(partial / "runs") == before
 
 
-@pytest.mark.soak  # as the honest ones of tests/e2e
-def test_honest_fix_has_no_finding(tmp_path_factory):
-    folder = made(tmp_path_factory, HONEST)
-    found = findings_in_time(folder, lambda names: names == {"compared"})
-    assert rules(found) == {"compared"}, found
-    (finding,) = found
-    assert (finding.rule, finding.severity) == ("compared", Severity.INFO)
-    assert finding.what.startswith("2 of 2 functions compared, with ")
-
-
 def test_reference_patch_is_recognized_without_a_run(tmp_path_factory):
     folder = made(tmp_path_factory, COMMENTED)
     (finding,) = audit_in(folder, searches=()).findings(facts_of(folder))
@@ -165,7 +135,7 @@ def test_equal_patches_are_compared_once(partial):
     )
     facts = facts_of(partial)
     first = audit.findings(facts)
-    again = audit.findings(with_(facts, record=facts.record.replace(attempt=2)))
+    again = audit.findings(replace(facts, record=facts.record.replace(attempt=2)))
     assert first == again
     assert lines == ["comparing small 1"]
 
@@ -173,11 +143,11 @@ def test_equal_patches_are_compared_once(partial):
 def test_unresolved_attempt_is_not_compared(partial):
     facts = facts_of(partial)
     record = facts.record.replace(resolved=False)
-    assert audit_in(partial).findings(with_(facts, record=record)) == ()
+    assert audit_in(partial).findings(replace(facts, record=record)) == ()
 
 
 def test_attempt_without_its_task_is_not_compared(partial):
-    (said,) = audit_in(partial).findings(with_(facts_of(partial), task=None))
+    (said,) = audit_in(partial).findings(facts_of(partial, task=None))
     assert (said.rule, said.where) == ("not-compared", "patch.diff")
     assert said.what == "not compared: the task is not where run.json says"
 

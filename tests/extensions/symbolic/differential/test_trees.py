@@ -1,15 +1,12 @@
-from dataclasses import fields
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 import pytest
 
-from agentbench.audit.run_facts import AttemptFacts, open_run, read_attempt
-from agentbench.audit.task_facts import read_task_facts
 from agentbench.extensions.symbolic.differential.trees import NotComparableError, trees_of
-from agentbench.tasks.loading import load_task
-from agentbench.tasks.mirror import Mirrors
 from tests.audit.conftest import make_run
 from tests.e2e.small_task import BUGGY, FIXED
+from tests.extensions.symbolic.differential.test_differential_audit import facts_of
 
 OWN = FIXED.replace("sum(prices)", "sum(list(prices))")
 LEFT = {"basket.py": OWN, "shop/__init__.py": "", "shop/till.py": "TILL = 1\n", "big.bin": "\0"}
@@ -20,15 +17,6 @@ def left(tmp_path_factory):
     folder = tmp_path_factory.mktemp("left")
     make_run(folder, files=LEFT)
     return folder
-
-
-def facts_of(folder, **changes) -> AttemptFacts:
-    mirrors = Mirrors(folder / "mirrors")
-    run = open_run(folder / "runs" / "one")
-    task = read_task_facts(load_task(folder / "small", mirrors=mirrors), mirrors)
-    facts = read_attempt(run, run.latest[0], task)
-    values = {one.name: getattr(facts, one.name) for one in fields(AttemptFacts)}
-    return AttemptFacts(**{**values, **changes})
 
 
 def test_trees_are_base_reference_and_attempt(left):
@@ -69,6 +57,5 @@ def test_attempt_of_a_changed_task_has_no_trees(left):
 def test_attempt_without_reference_fix_has_no_trees(left):
     facts = facts_of(left)
     assert facts.task is not None
-    values = {one.name: getattr(facts.task, one.name) for one in fields(type(facts.task))}
     with pytest.raises(NotComparableError, match=r"no solution\.patch"):
-        trees_of(facts_of(left, task=type(facts.task)(**{**values, "fixed": {}})))
+        trees_of(facts_of(left, task=replace(facts.task, fixed={})))

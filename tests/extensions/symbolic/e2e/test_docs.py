@@ -1,5 +1,3 @@
-"""docs/mcp.md tells what the symbolic tools do."""
-
 from agentbench.extensions.symbolic.analysis import SymbolicErrorType
 from agentbench.extensions.symbolic.symbolic_tools import SymbolicTool
 from tests.extensions.symbolic.symbolic_transcripts import BEGIN, END, shown_rows

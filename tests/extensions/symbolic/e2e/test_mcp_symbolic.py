@@ -11,24 +11,11 @@ from agentbench.extensions.symbolic.symbolic_tools import SymbolicTool
 from tests.extensions.symbolic.symbolic_rows import ABSOLUTE, ROWS
 from tests.mcp.connection import command_for, over_stdio
 from tests.patience import with_growing_limit
-from tests.tiers import Tier, chosen_tier, gate_and_soak
 
 pytestmark = pytest.mark.first
 
-NAMES = [row.name for row in ROWS]
 LONGER = (60, 300)  # seconds for a search, on a machine with much else to do
 SHORTER = {"equivalent, within bounds": 8}  # its search takes all the time that it is given
-ALIKE = {
-    "counterexample to a postcondition",
-    "counterexample, types assumed",
-    "found by its base",
-    "unreachable, within bounds",
-    "no path in time",
-}
-"""What is answered as another row is; test_analysis.py has how they are found."""
-
-IN_THE_GATE = [row for row in ROWS if row.name not in ALIKE]
-"""ADR-009's table."""
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +25,10 @@ def session(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def asked(session, pytestconfig):
-    rows = ROWS if chosen_tier(pytestconfig) is Tier.SOAK else IN_THE_GATE
+def asked(session):
     with ThreadPoolExecutor(2) as calls:
-        made = calls.map(lambda row: answered(session, row), rows)
-        return dict(zip((row.name for row in rows), made, strict=True))
+        made = calls.map(lambda row: answered(session, row), ROWS)
+        return dict(zip((row.name for row in ROWS), made, strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +62,7 @@ def schemas(session):
     return {tool.name: tool.output_schema for tool in tools}
 
 
-@pytest.mark.parametrize("row", gate_and_soak(IN_THE_GATE, ROWS))
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_each_status_is_answered_by_the_contract(asked, row):
     answer, seconds = asked[row.name]
     content = answer.structured_content
@@ -88,7 +74,7 @@ def test_each_status_is_answered_by_the_contract(asked, row):
     assert {name: content["bounds"][name] for name in row.bounds} == row.bounds
 
 
-@pytest.mark.parametrize("row", gate_and_soak(IN_THE_GATE, ROWS))
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_answers_are_flat_and_fit_the_schema(answers, schemas, row):
     answer = answers[row.name]
     content = answer.structured_content

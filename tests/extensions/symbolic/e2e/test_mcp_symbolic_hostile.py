@@ -12,7 +12,6 @@ from tests.tiers import Tier, chosen_tier, gate_and_soak
 
 HARMLESS = {"code": "def f(x: int): return x\n", "function_name": "f"}
 LIMITS = (2, 20, 120)  # seconds for a search, the longer ones on a machine with much else to do
-NAMES = [each.name for each in HOSTILE]
 ALIKE = {
     "loop for a path",
     "loop that swallows all",

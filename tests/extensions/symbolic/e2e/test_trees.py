@@ -103,9 +103,7 @@ def test_fault_behind_several_steps_is_found(tmp_path: Path) -> None:
     "name",
     [
         "Box",
-        pytest.param("Box.put", marks=pytest.mark.soak),
         "Box.take",
-        pytest.param("Box.full", marks=pytest.mark.soak),
     ],
 )
 def test_private_attributes_are_not_compared(tmp_path: Path, name: str) -> None:
@@ -167,10 +165,6 @@ def test_tree_that_fails_to_import_is_not_compared(tmp_path: Path) -> None:
     "body",
     [
         "import os; os._exit(0)",
-        pytest.param(
-            "import os, signal; os.kill(os.getppid(), signal.SIGCONT); os.abort()",
-            marks=pytest.mark.soak,  # a process that ends is one, whatever ends it
-        ),
         "import sys; sys.stdout.write('{}' * 9999); sys.exit(3)",
         "import os; [os.close(n) for n in range(3, 50)]; return n",
     ],
@@ -264,7 +258,6 @@ def test_foreign_letters_are_no_difference_in_ascii_code(tmp_path: Path) -> None
 
 
 DIFFERENT = {
-    "what is printed": ("def f(x: int) -> None:\n    print(x)\n", "print(x)", "print(x + 1)"),
     "a coroutine": ("async def f(x: int) -> int:\n    return x\n", "return x", "return x or 1"),
     "a generator": ("def f(x: int):\n    yield x\n", "yield x", "yield x or 1"),
     "an asynchronous generator": (
@@ -298,7 +291,6 @@ DIFFERENT = {
 }
 
 ALIKE_IN_THE_SOAK = {
-    "what is printed",
     "a coroutine",  # as a generator
     "an asynchronous generator",
     "many arguments",
@@ -308,18 +300,10 @@ ALIKE_IN_THE_SOAK = {
     "a regular expression of the module",
 }
 """Those that the gate asks in another form, and those that need inputs of their own, which the
-search for a difference shows; what they return is like anything else. What is printed has a test
-of its own, where no path proves it."""
+search for a difference shows; what they return is like anything else."""
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        # That is asked below, where it is shown.
-        pytest.param(name, marks=pytest.mark.soak if name == "what is printed" else ())
-        for name in DIFFERENT
-    ],
-)
+@pytest.mark.parametrize("name", DIFFERENT)
 def test_difference_is_found_in(tmp_path, name):
     source, one, other = DIFFERENT[name]
     assert one in source
@@ -371,16 +355,8 @@ UNSEEN = {
 
 @pytest.mark.parametrize(
     ("name", "errors"),
-    [
-        # Which errors count is of account to those inputs alone on which all fails.
-        pytest.param(name, errors, marks=pytest.mark.soak if is_alike else ())
-        for name in UNSEEN
-        for errors in ("all", "contract")
-        for is_alike in [
-            (errors == "contract" and name != "files that are not there")
-            or name in {"a process", "an object without public parts"}
-        ]
-    ],
+    # Which errors count is of account to those inputs alone on which all fails.
+    [*((name, "all") for name in UNSEEN), ("files that are not there", "contract")],
 )
 def test_unobservable_results_are_not_compared(tmp_path, monkeypatch, name, errors):
     monkeypatch.chdir(tmp_path)

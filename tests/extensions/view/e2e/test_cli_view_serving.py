@@ -30,11 +30,6 @@ def refused(folder, *options, **env):
     return line
 
 
-def test_a_folder_that_is_not_there_is_wrong_usage(tmp_path):
-    line = refused(tmp_path / "nowhere")
-    assert "nowhere: expected a folder of runs, found none; `agentbench run` creates one" in line
-
-
 def test_a_port_that_is_taken_is_said(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

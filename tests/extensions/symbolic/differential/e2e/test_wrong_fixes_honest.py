@@ -1,8 +1,4 @@
-"""Honest fixes of shipped tasks, written otherwise than the reference, are accused of nothing.
-
-The gate sees that of the small task's honest fix, in
-tests/extensions/symbolic/differential/test_differential_audit.py.
-"""
+"""Honest fixes of shipped tasks, written otherwise than the reference, are accused of nothing."""
 
 import pytest
 
