@@ -63,15 +63,19 @@ def walkthrough(page: str) -> list[str]:
 
 
 @cache
-def deleted_commands() -> tuple[str, ...]:
+def deleted_commands() -> tuple[list[str], ...]:
     """The commands of extensions that are not there, by the table in docs/architecture.md."""
     table = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("\n## Extensions")[2]
     rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.MULTILINE)
     assert rows
     missing = [adds for name, adds in rows if not (EXTENSIONS / name).is_dir()]
-    return tuple(command for adds in missing for command in re.findall(r"`(agentbench .*?)`", adds))
+    found = (re.findall(r"`(agentbench [^.`]*)`", adds) for adds in missing)
+    return tuple(command.split() for commands in found for command in commands)
 
 
 def is_deleted(line: str) -> bool:
     """Whether a command line is one of an extension that is not there."""
-    return any(f"{line} ".startswith(f"{command} ") for command in deleted_commands())
+    words = line.split()
+    return any(
+        words[:2] == command[:2] and set(command) <= set(words) for command in deleted_commands()
+    )
