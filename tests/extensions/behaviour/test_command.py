@@ -41,4 +41,4 @@ def test_tables_take_no_behaviour_in_another_format(cli, runs_dir):
 
 def test_tag_is_explained(cli):
     result = cli("explain", "undo-redo")
-    assert result.stdout.startswith("undo-redo (behaviour, process): The agent made an edit")
+    assert result.stdout.startswith("undo-redo: (behaviour, process) The agent made an edit")
