@@ -5,7 +5,6 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from agentbench.agents.preset import shipped_presets
 from agentbench.agents.registry import available_agents
 from agentbench.cli.app import app
 from agentbench.runs.store.store import RunStore
@@ -42,11 +41,6 @@ def test_agents_are_completed():
     assert [name for name in names if not name.endswith(":")] == list(available_agents())
     assert complete("agentbench run tasks/ --agent cl") == ["claude-code"]
     assert complete("agentbench run -a no") == ["noop"]
-
-
-def test_presets_are_completed():
-    names = complete("agentbench agents test ")
-    assert names == [preset.name for preset in shipped_presets()]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ class Slot(StrEnum):
     """The tables, each with what its rows load."""
 
     AGENT = "agent"  # a function that makes an agent
+    AGENT_COMMAND = "agent command"  # a function for typer: `agentbench agents NAME`
     AUDIT = "audit"  # `audit.audit.RunComparison`
     BEHAVIOUR = "behaviour"  # functions of runs: the story of an attempt, its tags, two tables
     COMMAND = "command"  # a function, or a group of functions, for typer

@@ -5,7 +5,8 @@ import anthropic
 import openai
 import pytest
 
-from agentbench.agents.dry_run import (
+from agentbench.agents.preset import ScriptedReply
+from agentbench.extensions.dry_run.scripted_model import (
     ScriptedAnswer,
     ScriptedModel,
     answer_body,
@@ -13,7 +14,6 @@ from agentbench.agents.dry_run import (
     serve_scripted_model,
     write_dry_run_task,
 )
-from agentbench.agents.preset import ScriptedReply
 from agentbench.models.interface import ApiFormat
 from agentbench.tasks.loading import load_tasks
 from agentbench.tasks.mirror import Mirrors

@@ -5,13 +5,17 @@ from datetime import timedelta
 from pathlib import Path
 
 from agentbench.agents.client_bundles import TOOLS_MOUNT, MessageSink, bundles_folder
-from agentbench.agents.dry_run import ScriptedModel, serve_scripted_model, write_dry_run_task
 from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.agents.preset import Preset, PresetAgent
 from agentbench.attempt.record import AttemptRecord
 from agentbench.cli.doctor import Check
 from agentbench.core.files import owned_folder
 from agentbench.errors import UnavailableError
+from agentbench.extensions.dry_run.scripted_model import (
+    ScriptedModel,
+    serve_scripted_model,
+    write_dry_run_task,
+)
 from agentbench.models.interface import ApiFormat, ModelEndpoint
 from agentbench.runs.api import run_attempt
 from agentbench.runs.options import RunOptions

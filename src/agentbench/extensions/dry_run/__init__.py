@@ -1,0 +1,1 @@
+"""`agentbench agents test`: tries a preset with a tiny task and a scripted model."""

@@ -1,0 +1,2 @@
+from tests.cli.conftest import cli as cli
+from tests.cli.conftest import program as program
