@@ -4,7 +4,8 @@ from itertools import pairwise
 
 from hypothesis import given
 
-from agentbench.attempt.record import PatchRecord, StageRecord
+from agentbench.attempt.record import AgentRecord, PatchRecord, StageRecord
+from agentbench.core.extensions import Slot, offers
 from agentbench.extensions.view.attempt_page import (
     ReasonStatus,
     explain_decision,
@@ -259,3 +260,13 @@ def test_exactly_one_reason_decides_wherever_there_is_one(record):
     reasons = {each.failure.reason for each in told}
     assert reasons | set(reasons_without_evidence(record)) == set(FailureReason)
     assert explain_decision(record)
+
+
+def test_page_tells_what_the_agent_did_if_that_is_known(tmp_path):
+    record = failed(attempt=1).replace(
+        agent_run=AgentRecord(ending=AgentEnding.STEP_LIMIT), task_id="one"
+    )
+    text = page_of(tmp_path, record)
+    story = text.partition("What the agent did</h2>")[2].partition("</section>")[0]
+    known = "It was ended by its limit of steps after" in story
+    assert known is ("behaviour" in offers(Slot.COMMAND))

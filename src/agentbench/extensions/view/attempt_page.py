@@ -7,7 +7,10 @@ from starlette.requests import Request
 
 from agentbench.attempt.logs import read_events
 from agentbench.attempt.record import AttemptRecord
-from agentbench.errors import InputError
+from agentbench.audit.run_facts import RunFolder
+from agentbench.core.extensions import Slot, offers
+from agentbench.core.host import usable_cache_dir
+from agentbench.errors import AgentbenchError, InputError
 from agentbench.extensions.view import attempt_files
 from agentbench.extensions.view.queries import (
     CaseFilter,
@@ -23,6 +26,7 @@ from agentbench.report.attempt_files import AttemptFiles, log_name
 from agentbench.report.attempt_text import usage_text
 from agentbench.report.cause_text import cause_facts
 from agentbench.report.failure_cause import find_cause, quarantine_text
+from agentbench.runs.store.store import RunStore
 from agentbench.scoring.classification import Failure
 from agentbench.taxonomy import FailureReason, StageName
 
@@ -53,7 +57,20 @@ def attempt_values(context: PageContext, request: Request) -> TemplateValues:
         (record,) = run.reading.records([number])
     except (InputError, OSError) as error:
         raise PageNotFoundError(f"The record of this attempt cannot be read: {error}") from None
-    return {**common, **_with_record(context, record, request)}
+    return {**common, **_with_record(context, record, request), "work": _work(run, record)}
+
+
+def _work(run: LiveRun, record: AttemptRecord) -> list[str]:
+    """Sentences about the agent's work; none without the extension that knows them."""
+    story = offers(Slot.BEHAVIOUR).get("story")
+    if story is None:
+        return []
+    try:
+        opened = RunFolder.with_one(RunStore(run.folder), record)
+        _, *sentences = story.load()(opened, usable_cache_dir())
+    except (AgentbenchError, OSError, ValueError):  # the page is more than its story
+        return []
+    return [sentence.strip() for sentence in sentences]
 
 
 def _with_record(
