@@ -13,6 +13,7 @@ from agentbench.agents.preset import (
     StopRule,
     fill_placeholders,
     find_preset,
+    parse_preset,
     shipped_presets,
 )
 from agentbench.errors import InputError, UnavailableError, UsageError
@@ -78,17 +79,20 @@ def test_stop_rule_cannot_name_endings_of_the_harness(ending):
 
 
 def test_main_api_format_of_model_is_preferred():
-    wires = [{"wire": "anthropic-messages"}, {"wire": "openai-chat", "model": "openai/{model}"}]
-    reported = preset(wires=wires)
+    formats = [
+        {"api_format": "anthropic-messages"},
+        {"api_format": "openai-chat", "model": "openai/{model}"},
+    ]
+    reported = preset(api_formats=formats)
     chat, messages, google = (
         ApiFormat.OPENAI_CHAT,
         ApiFormat.ANTHROPIC_MESSAGES,
         ApiFormat.GEMINI_GENERATE,
     )
-    assert reported.spoken((messages, chat)).wire is messages
+    assert reported.spoken((messages, chat)).api_format is messages
     assert reported.spoken((chat, messages)).model == "openai/{model}"
-    assert reported.spoken((google, chat, messages)).wire is messages
-    assert reported.spoken((google, chat)).wire is chat
+    assert reported.spoken((google, chat, messages)).api_format is messages
+    assert reported.spoken((google, chat)).api_format is chat
     assert reported.spoken((google,)) is None
     assert reported.spoken(()) is None
 
@@ -96,10 +100,10 @@ def test_main_api_format_of_model_is_preferred():
 @pytest.mark.parametrize(
     ("changes", "reported"),
     [
-        ({"wires": []}, "wires"),
-        ({"rehearsal": []}, "rehearsal"),
-        ({"rehearsal": [{"tool": "edit", "say": "done"}]}, "needs tool or say, and not both"),
-        ({"rehearsal": [{}]}, "needs tool or say, and not both"),
+        ({"api_formats": []}, "api_formats"),
+        ({"dry_run": []}, "dry_run"),
+        ({"dry_run": [{"tool": "edit", "say": "done"}]}, "needs tool or say, and not both"),
+        ({"dry_run": [{}]}, "needs tool or say, and not both"),
         ({"name": "No Name"}, "name"),
         ({"about": "x" * 101}, "about"),
         ({"shell": "sh"}, "shell"),
@@ -175,11 +179,13 @@ def test_placeholders_are_filled_in_command_env_and_files(solve):
         command="python {tools}/tell.py {model} {instruction} {max_steps} {workspace}",
         env={
             "MY_HOME": "{home}",
-            "MY_URL": "{agentbench-door}/v2",
+            "MY_URL": "{agentbench-endpoint}/v2",
             "MY_JSON": '{"a": "{model}"}',
         },
         files={"deep/settings.json": '{"steps": {max_steps}, "model": "{model}"}'},
-        wires=[{"wire": "openai-chat", "model": "openai/{model}", "env": {"WIRE": "chat"}}],
+        api_formats=[
+            {"api_format": "openai-chat", "model": "openai/{model}", "env": {"WIRE": "chat"}}
+        ],
     )
     outcome = solve(reported)
     assert outcome.ending is AgentEnding.SUBMITTED, outcome
@@ -291,17 +297,17 @@ def test_presets_pin_their_version(preset):
 @each
 def test_only_known_placeholders_are_used(preset):
     known = {"tools", "home", "model", "instruction", "max_steps", "workspace"}
-    env = [value for spoken in preset.wires for value in spoken.env.values()]
+    env = [value for spoken in preset.api_formats for value in spoken.env.values()]
     texts = [preset.command, preset.version_command, *preset.files.values(), *env]
     texts += preset.env.values()
     used = {name for text in texts for name in re.findall(r"\{([a-z_-]+)\}", text)}
-    assert used <= known | {"agentbench-door"}
-    assert "agentbench-door" not in re.findall(r"\{([a-z_-]+)\}", preset.command)
+    assert used <= known | {"agentbench-endpoint"}
+    assert "agentbench-endpoint" not in re.findall(r"\{([a-z_-]+)\}", preset.command)
 
 
 @each
 def test_dry_run_script_ends_in_text_or_submit_call(preset):
-    last = preset.rehearsal[-1]
+    last = preset.dry_run[-1]
     assert last.say is not None or "SUBMIT" in str(last.arguments)
 
 
@@ -320,7 +326,7 @@ def test_preset_is_read_from_file(tmp_path):
     [
         ("name = ", "expected TOML"),
         (TEXT.replace('version = "1.0"\n', ""), "version: is missing"),
-        (TEXT.replace("openai-chat", "telepathy"), "wires.0.wire"),
+        (TEXT.replace("openai-chat", "telepathy"), "api_formats.0.api_format"),
         (TEXT.replace("version_command", "version_comand"), "did you mean version_command?"),
     ],
 )
@@ -336,3 +342,19 @@ def test_all_faults_of_preset_file_are_reported(tmp_path, text, reported):
 def test_missing_preset_file_is_an_input_error(tmp_path):
     with pytest.raises(InputError, match="a preset that cannot be read: No such file"):
         find_preset(str(tmp_path / "none.toml"))
+
+
+def test_preset_of_a_former_release_is_read():
+    names = {
+        "[[api_formats]]": "[[wires]]",
+        "api_format =": "wire =",
+        "[[dry_run]]": "[[rehearsal]]",
+    }
+    old = TEXT
+    for new, former in names.items():
+        assert new in old
+        old = old.replace(new, former)
+    old += '\n[env]\nURL = "{agentbench-door}"\n'
+    read = parse_preset(old, "old.toml")
+    assert read.api_formats == parse_preset(TEXT, "new.toml").api_formats
+    assert read.env == {"URL": "{agentbench-endpoint}"}

@@ -34,12 +34,24 @@ _HOME = "agent-home"
 _INSTRUCTION = "instruction.md"
 
 
+def _renamed(given: object, names: Mapping[str, str]) -> object:
+    """A table whose keys have their names of today; presets of former releases are still read."""
+    if not isinstance(given, dict):
+        return given
+    return {names.get(name, name): value for name, value in given.items()}
+
+
 class PresetApiFormat(Schema):
     """An API format that the client supports, with its settings."""
 
-    wire: ApiFormat
+    api_format: ApiFormat
     model: str = "{model}"  # the model's name in the client's form
     env: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_new_names(cls, given: object) -> object:
+        return _renamed(given, {"wire": "api_format"})
 
 
 class StopRule(Schema):
@@ -106,15 +118,16 @@ class Preset(Schema):
     `command`, the values of `env` and `files` may contain these placeholders, which are replaced
     when an attempt begins and quoted for the shell in the command:
     `{tools}`, the folder of its programs; `{home}`, a writable folder of its own; `{model}`;
-    `{instruction}`; `{max_steps}`; `{workspace}`; in `env` also `{agentbench-door}`, the address
-    that leads to the model.
+    `{instruction}`; `{max_steps}`; `{workspace}`; in `env` also `{agentbench-endpoint}`, the
+    address that leads to the model.
     """
 
     name: PresetName
     about: Annotated[str, StringConstraints(min_length=1, max_length=100)]
     homepage: str
     version: str  # the version that this preset was tested with
-    wires: Annotated[tuple[PresetApiFormat, ...], Field(min_length=1)]  # the preferred one first
+    # The preferred one comes first.
+    api_formats: Annotated[tuple[PresetApiFormat, ...], Field(min_length=1)]
     install: client_bundles.InstallTable
     command: str  # for `sh -c`; the instruction is on stdin and in $AGENTBENCH_INSTRUCTION
     version_command: str
@@ -124,13 +137,23 @@ class Preset(Schema):
     skills: str | None = None
     """The folder in `{home}` with the client's skills; None: it has none."""
     stops: tuple[StopRule, ...] = ()  # the first match counts
-    rehearsal: Annotated[tuple[ScriptedReply, ...], Field(min_length=1)]
+    dry_run: Annotated[tuple[ScriptedReply, ...], Field(min_length=1)]
 
-    def spoken(self, wires: Sequence[ApiFormat]) -> PresetApiFormat | None:
+    @model_validator(mode="before")
+    @classmethod
+    def _with_new_names(cls, given: object) -> object:
+        renamed = _renamed(given, {"wires": "api_formats", "rehearsal": "dry_run"})
+        if isinstance(renamed, dict) and isinstance(env := renamed.get("env"), dict):
+            old, new = "{agentbench-door}", "{agentbench-endpoint}"
+            texts = {k: v.replace(old, new) if isinstance(v, str) else v for k, v in env.items()}
+            renamed = {**renamed, "env": texts}
+        return renamed
+
+    def spoken(self, offered: Sequence[ApiFormat]) -> PresetApiFormat | None:
         """The model's main API format if the client supports it, else the client's own first."""
         # Other formats of a provider lack features: Anthropic's chat completions do not cache.
-        able = [spoken for spoken in self.wires if spoken.wire in wires]
-        return min(able, key=lambda spoken: spoken.wire is not wires[0], default=None)
+        able = [spoken for spoken in self.api_formats if spoken.api_format in offered]
+        return min(able, key=lambda spoken: spoken.api_format is not offered[0], default=None)
 
     def ending_of(self, result: CommandResult) -> AgentEnding | None:
         """The recognised ending; None if only success and failure are known."""
@@ -211,7 +234,7 @@ class PresetAgent:
 
     @property
     def api_formats(self) -> frozenset[ApiFormat]:
-        return frozenset(spoken.wire for spoken in self.preset.wires)
+        return frozenset(spoken.api_format for spoken in self.preset.api_formats)
 
     def mounts(self, provider: SandboxProvider, image: ImageId) -> tuple[ReadOnlyMount, ...]:
         """Its programs, installed now if necessary.

@@ -27,7 +27,7 @@ def list_agents(as_json: options.Json = False) -> None:
                 "name": name,
                 "about": what,
                 "version": presets[name].version if name in presets else None,
-                "api_formats": [each.wire for each in presets[name].wires]
+                "api_formats": [each.api_format for each in presets[name].api_formats]
                 if name in presets
                 else [],
             }
@@ -36,7 +36,7 @@ def list_agents(as_json: options.Json = False) -> None:
         typer.echo(json.dumps(documents, indent=1))
         return
     versions = {
-        name: f" [{', '.join(each.wire for each in preset.wires)}; {preset.version}]"
+        name: f" [{', '.join(each.api_format for each in preset.api_formats)}; {preset.version}]"
         for name, preset in presets.items()
     }
     rows = [(name, f"{what}{versions.get(name, '')}") for name, what in available_agents().items()]

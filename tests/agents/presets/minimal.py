@@ -10,13 +10,13 @@ version = "1.0"
 command = "{tools}/mine"
 version_command = "{tools}/mine --version"
 
-[[wires]]
-wire = "openai-chat"
+[[api_formats]]
+api_format = "openai-chat"
 
 [install]
 commands = ["printf '#!/bin/sh\\\\ncat\\\\n' > mine", "chmod +x mine"]
 
-[[rehearsal]]
+[[dry_run]]
 say = "done"
 """
 

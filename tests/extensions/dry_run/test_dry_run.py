@@ -14,18 +14,18 @@ version = "1.0"
 command = "python {{tools}}/client.py openai-chat 1"
 version_command = "echo 1.0"
 
-[[wires]]
-wire = "openai-chat"
+[[api_formats]]
+api_format = "openai-chat"
 
 [install]
 commands = ['''cat > client.py <<'END'
 {CLIENT}
 END''']
 
-[[rehearsal]]
+[[dry_run]]
 say = "run: sed -i 's/a - b/a + b/' calc.py"
 
-[[rehearsal]]
+[[dry_run]]
 say = "done"
 """
 

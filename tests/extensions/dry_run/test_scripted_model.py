@@ -22,7 +22,7 @@ from agentbench.tasks.mirror import Mirrors
 def test_dry_run_task_loads_and_its_solution_applies(tmp_path):
     mirrors = Mirrors(tmp_path / "mirrors")
     (task,) = load_tasks([write_dry_run_task(tmp_path / "task")], mirrors=mirrors).tasks
-    assert task.id == "rehearsal"
+    assert task.id == "dry-run"
     assert b"+    return a + b" in task.answer_key.solution_patch
     assert task.answer_key.fail_to_pass == ("test_calc.py::test_two_numbers_are_added",)
 

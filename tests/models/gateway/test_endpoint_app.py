@@ -157,7 +157,7 @@ def test_refused_request_is_recorded_and_not_forwarded(tmp_path) -> None:
     assert "turn it off in the agent" in answer.json()["error"]["message"]
     assert facts.last_failure.kind is ModelErrorKind.MALFORMED
     (finding,) = facts.findings
-    assert (finding.rule, finding.severity) == ("gateway-way-out", Severity.WARNING)
+    assert (finding.rule, finding.severity) == ("gateway-network-access", Severity.WARNING)
     assert "'web_search'" in finding.what
     assert [line["status"] for line in lines_of(log)] == [400]
     assert model.asked == []

@@ -16,7 +16,7 @@ from tests.models.gateway.unix_endpoint import UnixEndpoint, echo, flood, reset,
 
 RELAY = Path(sandbox.__file__).parent / "mounted" / "relay.py"
 PATIENCE = 60  # seconds
-PLACEHOLDER = "{agentbench-door}"
+PLACEHOLDER = "{agentbench-endpoint}"
 CONNECT = """
 import os, socket, sys
 address = os.environ["AGENTBENCH_MODEL_URL"].removeprefix("http://").split(":")
@@ -86,7 +86,11 @@ def test_streams_pass_through_as_they_are(door: UnixEndpoint) -> None:
 
 
 def test_address_replaces_the_placeholder_in_all_variables(door: UnixEndpoint) -> None:
-    env = {**os.environ, "BASE": "{agentbench-door}/v1", "JSON": '{"a": "{agentbench-door}"}'}
+    env = {
+        **os.environ,
+        "BASE": "{agentbench-endpoint}/v1",
+        "JSON": '{"a": "{agentbench-endpoint}"}',
+    }
     script = 'echo "$AGENTBENCH_MODEL_URL $BASE $JSON"'
     url, base, json = relayed(door, "sh", "-c", script, env=env).stdout.decode().split(" ", 2)
     assert url.startswith("http://127.0.0.1:")

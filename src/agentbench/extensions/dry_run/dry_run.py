@@ -44,7 +44,7 @@ def dry_run(
     Raises:
         SandboxError: the sandbox is lost.
     """
-    with owned_folder("agentbench-rehearsal-") as folder:
+    with owned_folder("agentbench-dry-run-") as folder:
         run = _DryRun(preset, provider, cache_dir, folder, say)
         installed = run.installs()
         yield installed
@@ -81,7 +81,7 @@ class _DryRun:
         self._task = write_dry_run_task(folder / "task")
         self._agent = _DryRunAgent(preset, toolboxes=bundles_folder(cache_dir), say=say)
         self._options = RunOptions(
-            model=f"{_PROVIDERS[preset.wires[0].wire]}/{_MODEL}",
+            model=f"{_PROVIDERS[preset.api_formats[0].api_format]}/{_MODEL}",
             probe=False,
             runs_dir=folder / "runs",
             retries=0,
@@ -109,10 +109,10 @@ class _DryRun:
         return Check(what="starts", ok=ok, detail=output)
 
     def works(self) -> Iterator[Check]:
-        prompter = ScriptedModel(self._preset.rehearsal)
+        prompter = ScriptedModel(self._preset.dry_run)
         record = self._attempt(prompter)
-        wire = self._preset.wires[0].wire
-        message = f"{prompter.answered} requests, {wire}"
+        api_format = self._preset.api_formats[0].api_format
+        message = f"{prompter.answered} requests, {api_format}"
         yield Check(what="reaches its model", ok=prompter.answered > 0, detail=message)
         yield Check(what="fixes the bug", ok=record.resolved, detail=record.detail)
         ending = record.agent_run.ending if record.agent_run else None
@@ -126,7 +126,7 @@ class _DryRun:
         yield Check(what="tokens are counted", ok=ok, detail=detail)
 
     def is_refused(self) -> Check:
-        prompter = ScriptedModel(self._preset.rehearsal, refuses=True)
+        prompter = ScriptedModel(self._preset.dry_run, refuses=True)
         record = self._attempt(prompter, scale=_REFUSAL_TIMEOUT_SCALE)
         ok = record.failure_reason is FailureReason.LLM_ERROR
         return Check(what="reports a refused key", ok=ok, detail=record.detail)

@@ -27,7 +27,7 @@ _CHAT_USAGE = {
 _TASK_FILES = {
     "task.toml": """\
 schema_version = 1
-id = "rehearsal"
+id = "dry-run"
 title = "add() subtracts"
 
 [repo]
@@ -337,7 +337,7 @@ class _ScriptedModelHandler(BaseHTTPRequestHandler):
         elif route.counts_only:
             self._send(200, {"input_tokens": INPUT_TOKENS})
         elif self._prompter.refuses:
-            message = "this rehearsal refuses every key"
+            message = "this dry run refuses every key"
             self._send(401, route.format.error_body(ModelErrorKind.AUTH, 401, message))
         else:
             model = str(body.get("model") or path.rpartition("/")[2].partition(":")[0])

@@ -195,7 +195,7 @@ _NO_MODEL_PATH = _Refusal(
 )
 _TELEMETRY = replace(_NO_MODEL_PATH, severity=Severity.INFO)
 _OTHER_FORMAT = _Refusal(
-    rule="gateway-wire",
+    rule="gateway-api-format",
     what="{model} does not speak {wire} here; it speaks {spoken}",
     message="{model} does not speak {wire} here; it speaks {spoken}",
     severity=Severity.INFO,
@@ -285,7 +285,7 @@ class EndpointApplication:
                 await self._refuse_request(client, exchange, "the body is not a JSON object")
             elif access is not None:
                 what, line = f"requested {access}; was refused", _request_line(client)
-                self.by.ledger.add_finding("gateway-way-out", Severity.WARNING, line, what)
+                self.by.ledger.add_finding("gateway-network-access", Severity.WARNING, line, what)
                 why = f"agents have no network; {access}, is refused: turn it off in the agent"
                 await self._refuse_request(client, exchange, why)
             elif not route.counts_only and self.by.ledger.is_budget_spent():

@@ -7,8 +7,8 @@ from agentbench.models.interface import ModelEndpoint
 from agentbench.sandbox.interface import Command, ReadOnlyMount, Sandbox
 from agentbench.sandbox.relay import Relay, relay_mounts
 
-ENDPOINT_MOUNT = "agentbench-door"
-ADDRESS_PLACEHOLDER = "{agentbench-door}"
+ENDPOINT_MOUNT = "agentbench-endpoint"
+ADDRESS_PLACEHOLDER = "{agentbench-endpoint}"
 """The text in the environment that the relay replaces by the address of the endpoint."""
 
 
@@ -21,7 +21,7 @@ def relayed_command(command: Command, sandbox: Sandbox, endpoint: ModelEndpoint)
     """The command with its model endpoint at an address in the variables that clients read.
 
     It ends like the command itself. The command's own variables take precedence; in them
-    `{agentbench-door}` is replaced by the address without a path.
+    `{agentbench-endpoint}` is replaced by the address without a path.
 
     Raises:
         KeyError: the sandbox was opened without the endpoint's mounts.

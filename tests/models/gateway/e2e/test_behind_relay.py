@@ -157,13 +157,13 @@ def test_only_the_endpoint_is_reachable(back_end: SandboxProvider, endpoint: Uni
         result = run(
             sandbox, endpoint, "python", "-c", ELSEWHERE, env={"ENDPOINT": str(folder or "/tmp")}
         )
-    name = endpoint.socket.name if folder is not None else "agentbench-door.sock"
+    name = endpoint.socket.name if folder is not None else "agentbench-endpoint.sock"
     assert result.stdout == f"True []\n['{name}']\n", result.stderr
 
 
 def _door_folder(sandbox: Sandbox) -> PurePosixPath | None:
     with suppress(KeyError):
-        return sandbox.mounted("agentbench-door")
+        return sandbox.mounted("agentbench-endpoint")
     return None
 
 
@@ -188,7 +188,7 @@ def test_relay_keeps_ending_of_command(back_end: SandboxProvider, endpoint: Unix
 @pytest.mark.parametrize("back_end", SOME_OR_UNWALLED, indirect=True)
 def test_clients_get_address_of_relay(back_end: SandboxProvider, endpoint: UnixEndpoint) -> None:
     with opened(back_end, endpoint) as sandbox:
-        own = {"OPENAI_API_KEY": "mine", "PLACE": "{agentbench-door}/x"}
+        own = {"OPENAI_API_KEY": "mine", "PLACE": "{agentbench-endpoint}/x"}
         result = run(sandbox, endpoint, "env", env=own)
     env = dict(line.split("=", 1) for line in result.stdout.splitlines() if "=" in line)
     url = env["AGENTBENCH_MODEL_URL"]
