@@ -7,7 +7,7 @@ command, and a file that a command merely names counts as read: "never opened" m
 import posixpath
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -93,7 +93,7 @@ def command_parts(line: str, folder: str = "") -> Iterator[CommandPart]:
         if words[0] == "cd":
             target = next((word for word in words[1:] if not word.startswith("-")), "")
             folder = posixpath.join(folder, target)
-        elif posixpath.basename(words[0]) in _SHELLS and (script := _script(words)):
+        elif posixpath.basename(words[0]) in _SHELLS and (script := _script(words, documents)):
             yield from command_parts(script, folder)
         else:
             yield _part(words, documents, folder)
@@ -162,12 +162,12 @@ def _unwrapped(words: list[str]) -> list[str]:
     return words[at:]
 
 
-def _script(words: Sequence[str]) -> str:
-    """The text that a shell runs by its option `-c`."""
+def _script(words: Sequence[str], documents: Mapping[str, str]) -> str:
+    """The text that a shell or Python runs by its option `-c`, or reads from a here document."""
     for option, script in pairwise(words):
         if re.match(r"^-\w*c$", option):
             return script
-    return ""
+    return "\n".join(documents[word] for word in words if word in documents)
 
 
 def _part(words: list[str], documents: dict[str, str], folder: str) -> CommandPart:
@@ -197,7 +197,7 @@ def _part(words: list[str], documents: dict[str, str], folder: str) -> CommandPa
     if program == "patch":
         return part(ActionKind.EDIT, *named, *patched_files(document))
     if _PYTHON.search(words[0]):
-        code = "\n".join((document, _script(words)))
+        code = "\n".join((document, _script(words, {})))
         literals = [text for _, text in _TEXT_LITERAL.findall(code)]
         paths = [text for text in literals if _LOOKS_LIKE_A_PATH.match(text)]
         if written or _WRITES.search(code):
@@ -228,7 +228,17 @@ def _files_of_sed(words: Sequence[str]) -> list[str]:
 
 
 def _git_part(words: list[str], named: list[str], document: str, part: _MakePart) -> CommandPart:
+    options = {*words[2:]}
     match words[1]:
+        case "stash" if options & {"pop", "apply"}:
+            return part(ActionKind.EDIT)
+        case "stash" if options & {"list", "show", "drop", "clear"}:
+            return part(ActionKind.OTHER)
+        # Without these options only the index changes, and no file.
+        case "reset" if options.isdisjoint({"--hard", "--merge", "--keep"}):
+            return part(ActionKind.OTHER)
+        case "restore" if options & {"--staged", "-S"} and options.isdisjoint({"--worktree", "-W"}):
+            return part(ActionKind.OTHER)
         case "checkout" | "restore" | "stash" | "reset" | "revert" if words[2:3] != ["-b"]:
             return part(ActionKind.REVERT, *named)
         case "apply" | "am" | "mv" | "rm" | "clean":
