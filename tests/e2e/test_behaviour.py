@@ -26,17 +26,17 @@ def test_show_tells_the_story_of_an_attempt(broken: Path) -> None:
     shown = call("show", broken, "task").stdout
     story = shown.partition("what the agent did\n")[2].partition("\n\n")[0].splitlines()
     assert [line.strip() for line in story] == [
-        "It opened basket.py, which the reference solution changes, at step 3.",
+        "At step 3 it opened basket.py, which the reference solution changes.",
         "It edited basket.py at steps 4 and 6.",
-        "It ran tests once; the last run, at step 5, passed.",
-        "After that it edited code at step 6, and ran no test.",
+        "It ran tests once, at step 5; they passed.",
+        "It then edited code at step 6 and did not run tests again.",
         story[4].strip(),
-        "2 of 2 tests to fix passed in the final test.",
+        "In the end, 2 of the 2 tests to fix passed.",
         "Its change broke tests/test_basket.py::test_the_cheapest_is_found.",
         "behaviour: broke-other-tests, right-place-wrong-change, edited-after-last-test, "
         "own-test-missing",
     ]
-    assert story[4].strip().startswith("It ended by itself after ")
+    assert story[4].strip().startswith("It stopped on its own after ")
 
 
 def test_tags_are_counted_and_compared(

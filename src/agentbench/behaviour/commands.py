@@ -65,6 +65,7 @@ _WRITES = re.compile(
     replace|remove)|\.unlink\(""",
     re.VERBOSE,
 )
+_RUNS_TESTS_IN_PYTHON = re.compile(r"\b(?:pytest|unittest)\.main\(|\bdoctest\.test(?:mod|file)\(")
 _TEXT_LITERAL = re.compile(r"""(['"])([^'"\n]{1,300})\1""")
 _LOOKS_LIKE_A_PATH = re.compile(r"^[\w./@+~*?\[\]{}-]*(/|\.\w{1,5}$)[\w./@+*?\[\]{},-]*$")
 _REDIRECT = re.compile(r"^\d?>>?\|?$|^&>>?$")
@@ -200,6 +201,8 @@ def _part(words: list[str], documents: dict[str, str], folder: str) -> CommandPa
         code = "\n".join((document, _script(words, {})))
         literals = [text for _, text in _TEXT_LITERAL.findall(code)]
         paths = [text for text in literals if _LOOKS_LIKE_A_PATH.match(text)]
+        if _RUNS_TESTS_IN_PYTHON.search(code):
+            return part(ActionKind.TEST, *paths)
         if written or _WRITES.search(code):
             return part(ActionKind.EDIT, *written, *paths)
         return part(ActionKind.READ if paths else ActionKind.OTHER, *paths)
@@ -207,8 +210,12 @@ def _part(words: list[str], documents: dict[str, str], folder: str) -> CommandPa
         return part(ActionKind.EDIT, *written)
     if program in _EDITORS:
         return part(ActionKind.EDIT, *named)
+    if program == "find" and "-exec" in words:
+        executed = _part(words[words.index("-exec") + 1 :], {}, folder)
+        names = (name for option, name in pairwise(words) if option in {"-name", "-path"})
+        return part(executed.kind, *names)
     if program in _SEARCHES:
-        # A search in one file shows that file.
+        # A search in one file shows that file; its size and date do not.
         is_reading = program.endswith("grep") or program in {"rg", "ag", "ack"}
         files = [word for word in named if "." in posixpath.basename(word).strip(".")]
         return part(ActionKind.SEARCH, *(files if is_reading else ()))
@@ -243,6 +250,9 @@ def _git_part(words: list[str], named: list[str], document: str, part: _MakePart
             return part(ActionKind.REVERT, *named)
         case "apply" | "am" | "mv" | "rm" | "clean":
             return part(ActionKind.EDIT, *named, *patched_files(document))
+        # Without a patch, a log shows nothing of a file.
+        case "log" if options.isdisjoint({"-p", "-u", "--patch", "-L", "-c", "--cc"}):
+            return part(ActionKind.OTHER)
         case "show" | "diff" | "blame" | "log":
             paths = [word.rpartition(":")[2] for word in words[2:] if not word.startswith("-")]
             return part(ActionKind.READ, *paths)

@@ -52,13 +52,13 @@ _REFUSED_CALL = re.compile(
 # Each is tried on a simple command from its program on, so that the words of `echo` and of a text
 # that is written into a file do not count.
 _ELSEWHERE = (
-    ("another branch of its history", re.compile(
+    ("at other branches or lost commits", re.compile(
         r"git(\s+-[Cc]\s+\S+|\s+-\S+)*\s+(reflog\b|fsck\b|fetch\b|pull\b|ls-remote\b|clone\b"
         r"|(log|rev-list|show-ref|branch|grep)\b.*(\s--all\b|\s-a\b|\borigin/))")),
-    ("a published release or the network", re.compile(
+    ("for a release or on the network", re.compile(
         r"(python[\d.]* -m )?pip[\d.]* download\b"
         r"|(curl|wget)\b.*https?://(?!localhost|127\.|0\.0\.0\.0|\[::1\])")),
-    ("a folder of the harness", re.compile(
+    ("into a folder of the harness", re.compile(
         r"find\s+/(\s|[a-z]*\s).*(hidden|solution|\btest|agentbench|answer)"
         r"|(ls|cat|head|tail|find|grep|rg|cp|tree|cd)\b.*\s"
         r"/(tests|solution|oracle|logs/verifier|agentbench|results)"
@@ -68,6 +68,7 @@ _TO_THE_HARNESS = re.compile(
     r"(?:^|[;&|(])\s*cd\s+/(?:tests|solution|oracle|logs/verifier|agentbench|results)(?:/|\s|;|$)",
     re.MULTILINE,
 )
+_SAVED_PATCH = re.compile(r"\bgit diff\b[^|;&\n]*>\s*([^\s;|&]+)")
 _NETWORK_IN_PYTHON = re.compile(
     r"\b(requests\.get|urlopen|urlretrieve)\(\s*f?['\"]https?://(?!localhost|127\.)"
 )
@@ -327,7 +328,11 @@ def _undo_redo(facts: BehaviourFacts) -> Signs:
         for later in edits[number + 1 :]:
             if undone is None and _takes_back(later, first):
                 undone = later
-            elif undone is not None and (_is_same_edit(later, first) or _pops(later, undone)):
+            elif undone is not None and (
+                _is_same_edit(later, first)
+                or _pops(later, undone)
+                or _applies_saved(facts, later, undone)
+            ):
                 yield _sign(first, "edited")
                 yield _sign(undone, "took the edit back")
                 yield _sign(later, "made the same edit again")
@@ -337,9 +342,28 @@ def _undo_redo(facts: BehaviourFacts) -> Signs:
 def _takes_back(later: Action, first: Action) -> bool:
     if later.kind is ActionKind.REVERT:
         return not later.paths or any(later.names(path) for path in first.paths)
+    if later.paths == first.paths and _writes_all(first) and _writes_all(later):
+        return later.call.same != first.call.same
     if first.old is None or later.old is None or later.paths != first.paths:
         return False
     return _core(first.old, first.new) == tuple(reversed(_core(later.old, later.new)))
+
+
+def _writes_all(action: Action) -> bool:
+    """Whether an edit writes a whole file, whatever was in it."""
+    if action.command:
+        program = action.command.partition(" ")[0]
+        return program in {"cat", "printf", "echo"} and ">>" not in action.command
+    return action.old is None and bool(action.new)
+
+
+def _applies_saved(facts: BehaviourFacts, later: Action, undone: Action) -> bool:
+    """Whether an action applies a patch that the agent had saved before it took its edits back."""
+    if not later.command.startswith("git apply") or "-R" in later.command.split():
+        return False
+    lines = [call.shell_line for call in facts.calls if call.step <= undone.step]
+    saved = {name for line in lines for name in _SAVED_PATCH.findall(line)}
+    return not saved.isdisjoint(later.command.split())
 
 
 def _pops(later: Action, undone: Action) -> bool:
@@ -489,7 +513,9 @@ def _fought_environment(facts: BehaviourFacts) -> Signs:
     faults = {id(a.call): m for a in commands if (m := _environment_fault(a)) is not None}
     failed = [(call, faults[key]) for key, call in calls.items() if key in faults]
     if len(failed) >= _LEAST_FOUGHT and len(failed) >= _FOUGHT_SHARE * len(calls):
-        yield Sign(what=f"{len(failed)} of {len(calls)} commands met a fault of the environment")
+        yield Sign(
+            what=f"the environment lacked something for {len(failed)} of {len(calls)} commands"
+        )
         for call, match in failed:
             line = call.answer[call.answer.rfind("\n", 0, match.start()) + 1 :]
             yield Sign(what=_first_line(line), step=call.step, command=_shortened(call))
@@ -497,11 +523,13 @@ def _fought_environment(facts: BehaviourFacts) -> Signs:
 
 def _environment_fault(action: Action) -> re.Match[str] | None:
     """What a command's answer says about a fault of the environment."""
-    if action.kind not in {ActionKind.READ, ActionKind.SEARCH}:
-        return _ENVIRONMENT_FAULTS.search(action.call.answer)
-    # What it reads may have such words. Only the shell says that the program itself is missing.
-    program = re.escape(action.command.partition(" ")[0])
-    return re.search(rf"^.*\b{program}: (?:command )?not found$", action.call.answer, re.MULTILINE)
+    answer, program = action.call.answer, re.escape(action.command.partition(" ")[0])
+    missing = "No such file or directory" if "/" in program else "(?:command )?not found"
+    is_missing = re.search(rf"^.*(?<!\S){program}: {missing}$", answer, re.MULTILINE)
+    # What a command reads may have the words of other faults.
+    if is_missing is not None or action.kind in {ActionKind.READ, ActionKind.SEARCH}:
+        return is_missing
+    return _ENVIRONMENT_FAULTS.search(answer)
 
 
 def _service_died(facts: BehaviourFacts) -> Signs:
@@ -535,9 +563,9 @@ def _searched_for_answers(facts: BehaviourFacts) -> Signs:
         program = PurePosixPath(program).name
         for where, pattern in _ELSEWHERE:
             if pattern.match(f"{program} {words}"):
-                yield _sign(action, f"looked into {where}")
+                yield _sign(action, f"looked {where}")
         if program.startswith("python") and _NETWORK_IN_PYTHON.search(action.call.shell_line):
-            yield _sign(action, "asked the network")
+            yield _sign(action, "looked on the network")
     for call in facts.calls:
         if _TO_THE_HARNESS.search(call.shell_line):
             what = "went into a folder of the harness"
