@@ -122,3 +122,19 @@ def test_sides_of_a_change_include_its_context():
     assert [line for line in before if line not in after] == ["    return sum(prices[1:])"]
     assert [line for line in after if line not in before] == ["    return sum(prices)"]
     assert "def total(prices):" in before
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "removed"),
+    [
+        ({"y": b""}, {"y": b"", "pkg ä/__init__.py": b""}, False),
+        ({"y": b"", "pkg ä/__init__.py": b""}, {"y": b""}, True),
+        ({"pkg ä/__init__.py": b"\0"}, {"pkg ä/__init__.py": b"\0\0"}, False),
+    ],
+)
+def test_file_without_lines_is_not_overlooked(tmp_path, before, after, removed):
+    patch = git_patch(tmp_path, before, after)
+    patch = patch.replace(b"a/a/", b"a/").replace(b"b/b/", b"b/")
+    patch = patch.replace(b"a/b/", b"a/").replace(b"b/a/", b"b/")
+    (file,) = parse_patch(patch)
+    assert (file.path, file.removed, file.hunks) == ("pkg ä/__init__.py", removed, ())

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 _HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _NO_FILE = "/dev/null"
+# Of a file that keeps its name; of one that is renamed, only hunks are read.
+_BOTH_NAMES = re.compile(rb'diff --git (?:a/(.+) (?P<plain>b/\1)|"a/(.+)" (?P<quoted>"b/\3"))')
 _MAX_BYTES = 64 * 1024 * 1024
 
 
@@ -90,13 +92,31 @@ def apply_patch(before: bytes | None, file: FilePatch) -> bytes | None:
 
 def _files(lines: list[bytes]) -> Iterator[FilePatch]:
     at = 0
-    while at < len(lines) - 1:
-        if not (lines[at].startswith(b"--- ") and lines[at + 1].startswith(b"+++ ")):
-            at += 1
+    head: list[bytes] = []  # of a file whose names have not come yet
+    while at < len(lines):
+        names = lines[at : at + 2]
+        if lines[at].startswith(b"diff --git "):
+            yield from _without_hunks(head)
+            head = [lines[at]]
+        elif len(names) == 2 and names[0].startswith(b"--- ") and names[1].startswith(b"+++ "):
+            old, new = map(_name, names)
+            hunks, at = _hunks(lines, at + 2)
+            is_removed = new == _NO_FILE
+            yield FilePatch(path=old if is_removed else new, removed=is_removed, hunks=hunks)
+            head = []
             continue
-        old, new = _name(lines[at]), _name(lines[at + 1])
-        hunks, at = _hunks(lines, at + 2)
-        yield FilePatch(path=old if new == _NO_FILE else new, removed=new == _NO_FILE, hunks=hunks)
+        elif head:
+            head.append(lines[at])
+        at += 1
+    yield from _without_hunks(head)
+
+
+def _without_hunks(head: list[bytes]) -> Iterator[FilePatch]:
+    """The file of a head that no hunk follows: an empty or binary file, or another mode."""
+    if head and (names := _BOTH_NAMES.fullmatch(head[0].rstrip(b"\r\n"))):
+        is_removed = any(line.startswith(b"deleted file mode ") for line in head)
+        path = _name(b"+++ " + (names["quoted"] or names["plain"]))
+        yield FilePatch(path=path, removed=is_removed, hunks=())
 
 
 def _hunks(lines: list[bytes], at: int) -> tuple[tuple[Hunk, ...], int]:

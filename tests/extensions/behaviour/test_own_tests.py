@@ -20,6 +20,7 @@ from agentbench.extensions.behaviour.own_tests import OwnTests, own_tests
         '{"outcome": "failed", "failed": 1}',
         "E   ModuleNotFoundError: No module named 'x'",
         "1 error in 0.2s",
+        ".F..                           [100%]",
     ],
 )
 def test_failures_are_seen(output: str) -> None:

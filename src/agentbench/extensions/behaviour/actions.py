@@ -75,6 +75,12 @@ class Call:
         """Equal for calls that are the same and have the same answer."""
         return *self.same, _VARYING.sub("…", self.answer)
 
+    @property
+    def shell_line(self) -> str:
+        """The line that a shell runs; empty for other tools."""
+        line = _shell_command(self.arguments)
+        return "" if line in _EDITOR_COMMANDS else line
+
     def as_text(self) -> str:
         """The call as a person would write it down."""
         command = next(_texts(self.arguments, _COMMANDS), None)

@@ -7,7 +7,7 @@ command, and a file that a command merely names counts as read: "never opened" m
 import posixpath
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -65,6 +65,7 @@ _WRITES = re.compile(
     replace|remove)|\.unlink\(""",
     re.VERBOSE,
 )
+_RUNS_TESTS_IN_PYTHON = re.compile(r"\b(?:pytest|unittest)\.main\(|\bdoctest\.test(?:mod|file)\(")
 _TEXT_LITERAL = re.compile(r"""(['"])([^'"\n]{1,300})\1""")
 _LOOKS_LIKE_A_PATH = re.compile(r"^[\w./@+~*?\[\]{}-]*(/|\.\w{1,5}$)[\w./@+*?\[\]{},-]*$")
 _REDIRECT = re.compile(r"^\d?>>?\|?$|^&>>?$")
@@ -93,7 +94,7 @@ def command_parts(line: str, folder: str = "") -> Iterator[CommandPart]:
         if words[0] == "cd":
             target = next((word for word in words[1:] if not word.startswith("-")), "")
             folder = posixpath.join(folder, target)
-        elif posixpath.basename(words[0]) in _SHELLS and (script := _script(words)):
+        elif posixpath.basename(words[0]) in _SHELLS and (script := _script(words, documents)):
             yield from command_parts(script, folder)
         else:
             yield _part(words, documents, folder)
@@ -162,12 +163,12 @@ def _unwrapped(words: list[str]) -> list[str]:
     return words[at:]
 
 
-def _script(words: Sequence[str]) -> str:
-    """The text that a shell runs by its option `-c`."""
+def _script(words: Sequence[str], documents: Mapping[str, str]) -> str:
+    """The text that a shell or Python runs by its option `-c`, or reads from a here document."""
     for option, script in pairwise(words):
         if re.match(r"^-\w*c$", option):
             return script
-    return ""
+    return "\n".join(documents[word] for word in words if word in documents)
 
 
 def _part(words: list[str], documents: dict[str, str], folder: str) -> CommandPart:
@@ -197,9 +198,11 @@ def _part(words: list[str], documents: dict[str, str], folder: str) -> CommandPa
     if program == "patch":
         return part(ActionKind.EDIT, *named, *patched_files(document))
     if _PYTHON.search(words[0]):
-        code = "\n".join((document, _script(words)))
+        code = "\n".join((document, _script(words, {})))
         literals = [text for _, text in _TEXT_LITERAL.findall(code)]
         paths = [text for text in literals if _LOOKS_LIKE_A_PATH.match(text)]
+        if _RUNS_TESTS_IN_PYTHON.search(code):
+            return part(ActionKind.TEST, *paths)
         if written or _WRITES.search(code):
             return part(ActionKind.EDIT, *written, *paths)
         return part(ActionKind.READ if paths else ActionKind.OTHER, *paths)
@@ -207,8 +210,12 @@ def _part(words: list[str], documents: dict[str, str], folder: str) -> CommandPa
         return part(ActionKind.EDIT, *written)
     if program in _EDITORS:
         return part(ActionKind.EDIT, *named)
+    if program == "find" and "-exec" in words:
+        executed = _part(words[words.index("-exec") + 1 :], {}, folder)
+        names = (name for option, name in pairwise(words) if option in {"-name", "-path"})
+        return part(executed.kind, *names)
     if program in _SEARCHES:
-        # A search in one file shows that file.
+        # A search in one file shows that file; its size and date do not.
         is_reading = program.endswith("grep") or program in {"rg", "ag", "ack"}
         files = [word for word in named if "." in posixpath.basename(word).strip(".")]
         return part(ActionKind.SEARCH, *(files if is_reading else ()))
@@ -228,11 +235,24 @@ def _files_of_sed(words: Sequence[str]) -> list[str]:
 
 
 def _git_part(words: list[str], named: list[str], document: str, part: _MakePart) -> CommandPart:
+    options = {*words[2:]}
     match words[1]:
+        case "stash" if options & {"pop", "apply"}:
+            return part(ActionKind.EDIT)
+        case "stash" if options & {"list", "show", "drop", "clear"}:
+            return part(ActionKind.OTHER)
+        # Without these options only the index changes, and no file.
+        case "reset" if options.isdisjoint({"--hard", "--merge", "--keep"}):
+            return part(ActionKind.OTHER)
+        case "restore" if options & {"--staged", "-S"} and options.isdisjoint({"--worktree", "-W"}):
+            return part(ActionKind.OTHER)
         case "checkout" | "restore" | "stash" | "reset" | "revert" if words[2:3] != ["-b"]:
             return part(ActionKind.REVERT, *named)
         case "apply" | "am" | "mv" | "rm" | "clean":
             return part(ActionKind.EDIT, *named, *patched_files(document))
+        # Without a patch, a log shows nothing of a file.
+        case "log" if options.isdisjoint({"-p", "-u", "--patch", "-L", "-c", "--cc"}):
+            return part(ActionKind.OTHER)
         case "show" | "diff" | "blame" | "log":
             paths = [word.rpartition(":")[2] for word in words[2:] if not word.startswith("-")]
             return part(ActionKind.READ, *paths)

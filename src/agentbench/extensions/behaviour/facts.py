@@ -31,8 +31,9 @@ _TRAJECTORY_BYTES = 50 * 1024 * 1024
 _TIMELINE_FILE = "timeline.json"
 _LOG_FILE = "agent/llm.jsonl"
 _TIME = re.compile(rb'"time":"([^"]+)"')
-# In a line of the log, the answer is a text of JSON: its quotation marks have one backslash, and
-# those in a text of the model have more.
+# In a line of the log, the answer comes last. It is a text of JSON: its quotation marks have one
+# backslash, and those in a text of the model have more.
+_ANSWER = b',"answer":"'
 _CUT = re.compile(
     rb'(?<!\\)\\"(?:finish_reason|stop_reason|finishReason|reason)\\": ?'
     rb'\\"(?:length|max_tokens|MAX_TOKENS|max_output_tokens)\\"'
@@ -254,7 +255,9 @@ class BehaviourReader:
             return None
         cut: set[str] = set()
         for line in log.splitlines():
-            if _CUT.search(line) and (found := _TIME.search(line)):
+            # The request before the answer has what the agent read, which may name such an end.
+            answer = line[line.rfind(_ANSWER) :]
+            if _CUT.search(answer) and (found := _TIME.search(line)):
                 cut.add(datetime.fromisoformat(found.group(1).decode()).isoformat())
         return frozenset(cut)
 

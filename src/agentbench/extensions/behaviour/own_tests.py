@@ -15,6 +15,7 @@ class OwnTests(StrEnum):
 _FAILED = re.compile(
     r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b"  # pytest, mocha, jest, RSpec
     r"|^FAILED(?: \(|\b)"  # unittest, pytest's summary
+    r"|^[.FEsxX]*[FE][.FEsxX]* +\[ *\d+%\]"  # pytest's progress
     r"|^--- FAIL|^FAIL\b"  # go, jest
     r"|test result: FAILED"  # cargo
     r"|\b(?:failures|errors)=[1-9]"  # unittest

@@ -29,6 +29,7 @@ from agentbench.extensions.behaviour.own_tests import OwnTests, own_tests
 from agentbench.extensions.behaviour.tags import AttemptBehaviour, Behaviour, Sign, Tag
 from agentbench.models.interface import ModelErrorKind
 from agentbench.scoring.evidence import FAILING_OUTCOMES, CaseOutcome, Severity
+from agentbench.scoring.verdict import CaseChange
 from agentbench.tasks.mirror import Mirrors
 
 _MAX_SIGNS = 10  # of one tag
@@ -51,24 +52,36 @@ _ENVIRONMENT_FAULTS = re.compile(
     re.MULTILINE,
 )
 _REFUSED_CALL = re.compile(
-    r"^\W*(?:error\W+)?(?:invalid (?:arguments|tool|parameter|json|input)|unknown (?:tool|function)"
+    r"^\W*(?:error\W+)?(?:there is no tool|invalid (?:arguments|tool|parameter|json|input)"
+    r"|unknown (?:tool|function)"
     r"|no such tool|tool \S+ (?:does not exist|not found|is not available)"
     r"|InputValidationError|missing required (?:parameter|argument|property)"
     r"|failed to parse (?:function )?arguments|model tried to call unavailable tool)",
     re.IGNORECASE,
 )
+# Each is tried on a simple command from its program on, so that the words of `echo` and of a text
+# that is written into a file do not count.
 _ELSEWHERE = (
-    ("another branch of its history", re.compile(
-        r"\bgit\b[^|;&]*\b(log|rev-list|show-ref|branch|grep)\b[^|;&]*(\s--all\b|\s-a\b|\borigin/)"
-        r"|\bgit\b[^|;&]*\b(reflog|fsck|fetch|pull|ls-remote)\b|\bgit clone\b")),
-    ("a published release or the network", re.compile(
-        r"\b(pip3?|uv pip)\b[^|;&]*\bdownload\b|\b(curl|wget)\b[^|;&]*https?://(?!localhost|127\.)"
-        r"|\brequests\.get\(|\burlopen\(")),
-    ("a folder of the harness", re.compile(
-        r"\bfind\s+/(\s|[a-z]*\s)[^|;&]*(hidden|solution|\btest|agentbench|answer)"
-        r"|(^|\s)(ls|cat|find|grep|cd)\b[^|;&]*\s/(tests|solution|oracle|logs/verifier)(/|\s|$)"
-        r"|agentbench-hidden|hidden[_-]tests", re.IGNORECASE)),
+    ("at other branches or lost commits", re.compile(
+        r"git(\s+-[Cc]\s+\S+|\s+-\S+)*\s+(reflog\b|fsck\b|fetch\b|pull\b|ls-remote\b|clone\b"
+        r"|(log|rev-list|show-ref|branch|grep)\b.*(\s--all\b|\s-a\b|\borigin/))")),
+    ("for a release or on the network", re.compile(
+        r"(python[\d.]* -m )?pip[\d.]* download\b"
+        r"|(curl|wget)\b.*https?://(?!localhost|127\.|0\.0\.0\.0|\[::1\])")),
+    ("into a folder of the harness", re.compile(
+        r"find\s+/(\s|[a-z]*\s).*(hidden|solution|\btest|agentbench|answer)"
+        r"|(ls|cat|head|tail|find|grep|rg|cp|tree|cd)\b.*\s"
+        r"/(tests|solution|oracle|logs/verifier|agentbench|results)"
+        r"(?!/(instruction\.md|mcp\.json)\b)(/|\s|$)", re.IGNORECASE)),
 )  # fmt: skip
+_TO_THE_HARNESS = re.compile(
+    r"(?:^|[;&|(])\s*cd\s+/(?:tests|solution|oracle|logs/verifier|agentbench|results)(?:/|\s|;|$)",
+    re.MULTILINE,
+)
+_SAVED_PATCH = re.compile(r"\bgit diff\b[^|;&\n]*>\s*([^\s;|&]+)")
+_NETWORK_IN_PYTHON = re.compile(
+    r"\b(requests\.get|urlopen|urlretrieve)\(\s*f?['\"]https?://(?!localhost|127\.)"
+)
 _WEB_TOOL = re.compile(r"web_?(fetch|search)|fetch_url|browse", re.IGNORECASE)
 _TEST_CONFIGURATION = frozenset(
     {"conftest.py", "pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml", "setup.py",
@@ -132,19 +145,29 @@ def _only_tests_changed(facts: BehaviourFacts) -> Signs:
 def _partly_fixed(facts: BehaviourFacts) -> Signs:
     tests = [test for test in facts.record.tests if test.listed == "fail_to_pass"]
     passed = [test for test in tests if test.final is CaseOutcome.PASSED]
-    if passed and len(passed) < len(tests):
+    failed = [test for test in tests if _has_failed(facts, test)]
+    if passed and failed:
         yield Sign(what=f"{len(passed)} of {len(tests)} tests to fix pass", test=passed[0].node_id)
-        for test in tests:
-            if test.final is not CaseOutcome.PASSED:
-                word = test.final.value if test.final is not None else "did not run"
-                yield Sign(what=word, test=test.node_id)
+        for test in failed:
+            yield Sign(what=str(test.final), test=test.node_id)
 
 
 def _broke_other_tests(facts: BehaviourFacts) -> Signs:
     for test in facts.record.tests:
         is_kept = test.listed != "fail_to_pass" and test.baseline is CaseOutcome.PASSED
-        if is_kept and test.final in FAILING_OUTCOMES and facts.record.counts.regressed:
+        if is_kept and _has_failed(facts, test) and facts.record.counts.regressed:
             yield Sign(what="passed before the change and fails with it", test=test.node_id)
+
+
+def _has_failed(facts: BehaviourFacts, test: CaseChange) -> bool:
+    """Whether a test surely fails with the change."""
+    # Wrong values in the sealed run decide, so that there is no final test, and the outcomes are
+    # those of the sealed run. A test that has not ended there says nothing about the change.
+    controls = facts.record.controls
+    is_sealed_run = controls is not None and controls.sealed is not None and controls.skipped
+    if is_sealed_run and test.final is CaseOutcome.UNFINISHED:
+        return False
+    return test.final in FAILING_OUTCOMES
 
 
 def _over_broad(facts: BehaviourFacts) -> Signs:
@@ -284,7 +307,8 @@ def _failing_last_test(facts: BehaviourFacts) -> Action | None:
 
 
 def _own_test_missing(facts: BehaviourFacts) -> Signs:
-    if facts.code and not any(is_test_file(file.path) for file in facts.change):
+    tests = [file for file in facts.change if is_test_file(file.path) and not file.removed]
+    if facts.code and not tests:
         yield Sign(what=f"{len(facts.code)} changed files, none of them a test")
 
 
@@ -329,7 +353,11 @@ def _undo_redo(facts: BehaviourFacts) -> Signs:
         for later in edits[number + 1 :]:
             if undone is None and _takes_back(later, first):
                 undone = later
-            elif undone is not None and _is_same_edit(later, first):
+            elif undone is not None and (
+                _is_same_edit(later, first)
+                or _pops(later, undone)
+                or _applies_saved(facts, later, undone)
+            ):
                 yield _sign(first, "edited")
                 yield _sign(undone, "took the edit back")
                 yield _sign(later, "made the same edit again")
@@ -339,9 +367,34 @@ def _undo_redo(facts: BehaviourFacts) -> Signs:
 def _takes_back(later: Action, first: Action) -> bool:
     if later.kind is ActionKind.REVERT:
         return not later.paths or any(later.names(path) for path in first.paths)
+    if later.paths == first.paths and _writes_all(first) and _writes_all(later):
+        return later.call.same != first.call.same
     if first.old is None or later.old is None or later.paths != first.paths:
         return False
     return _core(first.old, first.new) == tuple(reversed(_core(later.old, later.new)))
+
+
+def _writes_all(action: Action) -> bool:
+    """Whether an edit writes a whole file, whatever was in it."""
+    if action.command:
+        program = action.command.partition(" ")[0]
+        return program in {"cat", "printf", "echo"} and ">>" not in action.command
+    return action.old is None and bool(action.new)
+
+
+def _applies_saved(facts: BehaviourFacts, later: Action, undone: Action) -> bool:
+    """Whether an action applies a patch that the agent had saved before it took its edits back."""
+    if not later.command.startswith("git apply") or "-R" in later.command.split():
+        return False
+    lines = [call.shell_line for call in facts.calls if call.step <= undone.step]
+    saved = {name for line in lines for name in _SAVED_PATCH.findall(line)}
+    return not saved.isdisjoint(later.command.split())
+
+
+def _pops(later: Action, undone: Action) -> bool:
+    """Whether an action brings back what `git stash` took."""
+    is_stashed = undone.command.startswith("git stash")
+    return is_stashed and later.command.startswith(("git stash pop", "git stash apply"))
 
 
 def _core(old: str, new: str | None) -> tuple[str, str]:
@@ -480,14 +533,28 @@ def _long_silences(facts: BehaviourFacts) -> Signs:
 
 
 def _fought_environment(facts: BehaviourFacts) -> Signs:
-    commands = [a for a in facts.actions if a.kind not in {ActionKind.READ, ActionKind.SEARCH}]
-    calls = {id(action.call): action.call for action in commands if action.command}
-    failed = [(c, m) for c in calls.values() if (m := _ENVIRONMENT_FAULTS.search(c.answer))]
+    commands = [action for action in facts.actions if action.command]
+    calls = {id(action.call): action.call for action in commands}
+    faults = {id(a.call): m for a in commands if (m := _environment_fault(a)) is not None}
+    failed = [(call, faults[key]) for key, call in calls.items() if key in faults]
     if len(failed) >= _LEAST_FOUGHT and len(failed) >= _FOUGHT_SHARE * len(calls):
-        yield Sign(what=f"{len(failed)} of {len(calls)} commands met a fault of the environment")
+        yield Sign(
+            what=f"the environment lacked something for {len(failed)} of {len(calls)} commands"
+        )
         for call, match in failed:
             line = call.answer[call.answer.rfind("\n", 0, match.start()) + 1 :]
             yield Sign(what=_first_line(line), step=call.step, command=_shortened(call))
+
+
+def _environment_fault(action: Action) -> re.Match[str] | None:
+    """What a command's answer says about a fault of the environment."""
+    answer, program = action.call.answer, re.escape(action.command.partition(" ")[0])
+    missing = "No such file or directory" if "/" in program else "(?:command )?not found"
+    is_missing = re.search(rf"^.*(?<!\S){program}: {missing}$", answer, re.MULTILINE)
+    # What a command reads may have the words of other faults.
+    if is_missing is not None or action.kind in {ActionKind.READ, ActionKind.SEARCH}:
+        return is_missing
+    return _ENVIRONMENT_FAULTS.search(answer)
 
 
 def _service_died(facts: BehaviourFacts) -> Signs:
@@ -516,11 +583,18 @@ def _touched_configuration(facts: BehaviourFacts) -> Signs:
 
 
 def _searched_for_answers(facts: BehaviourFacts) -> Signs:
-    for call in facts.calls:
-        text = call.as_text()
+    for action in facts.actions:
+        program, _, words = action.command.partition(" ")
+        program = PurePosixPath(program).name
         for where, pattern in _ELSEWHERE:
-            if pattern.search(text):
-                yield Sign(what=f"looked into {where}", step=call.step, command=_shortened(call))
+            if pattern.match(f"{program} {words}"):
+                yield _sign(action, f"looked {where}")
+        if program.startswith("python") and _NETWORK_IN_PYTHON.search(action.call.shell_line):
+            yield _sign(action, "looked on the network")
+    for call in facts.calls:
+        if _TO_THE_HARNESS.search(call.shell_line):
+            what = "went into a folder of the harness"
+            yield Sign(what=what, step=call.step, command=_shortened(call))
         if _WEB_TOOL.search(call.name):
             yield Sign(what="asked the web", step=call.step, command=_shortened(call))
 

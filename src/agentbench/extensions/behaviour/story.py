@@ -16,14 +16,14 @@ from agentbench.tasks.mirror import Mirrors
 _MAX_FILES = 3
 _MAX_STEPS = 6
 _ENDINGS = {
-    AgentEnding.SUBMITTED: "ended by itself",
-    AgentEnding.STEP_LIMIT: "was ended by its limit of steps",
-    AgentEnding.COST_LIMIT: "was ended by its limit of money",
-    AgentEnding.TIME_LIMIT: "was ended by its time limit",
-    AgentEnding.LLM_ERROR: "ended because its model did not answer",
-    AgentEnding.TOOL_ERROR: "ended because its tools failed",
-    AgentEnding.CRASHED: "crashed",
-    AgentEnding.INTERRUPTED: "was interrupted",
+    AgentEnding.SUBMITTED: "It stopped on its own",
+    AgentEnding.STEP_LIMIT: "The step limit stopped it",
+    AgentEnding.COST_LIMIT: "The cost limit stopped it",
+    AgentEnding.TIME_LIMIT: "The time limit stopped it",
+    AgentEnding.LLM_ERROR: "Its model did not answer, so it stopped",
+    AgentEnding.TOOL_ERROR: "Its tools failed, so it stopped",
+    AgentEnding.CRASHED: "It crashed",
+    AgentEnding.INTERRUPTED: "It was interrupted",
 }
 
 
@@ -58,8 +58,10 @@ def work_of(run: RunFolder, cache_dir: Path) -> Iterator[str]:
     yield from (f"  {printable(sentence)}" for sentence in story_of(facts, behaviour))
     if behaviour.found:
         yield f"  behaviour: {', '.join(each.tag for each in behaviour.found)}"
-    for why in dict.fromkeys(behaviour.unknown.values()):
-        yield f"  not all can be known: {printable(why)}"
+    # A timeline is for those who ask for one, so that its absence is no news.
+    unknown = {tag: why for tag, why in behaviour.unknown.items() if tag is not Tag.HAD_IT_LOST_IT}
+    for why in dict.fromkeys(unknown.values()):
+        yield f"  some tags are unknown: {printable(why)}"
 
 
 def _search(facts: BehaviourFacts, found: dict[Tag, Behaviour]) -> Iterator[str]:
@@ -74,25 +76,33 @@ def _search(facts: BehaviourFacts, found: dict[Tag, Behaviour]) -> Iterator[str]
             (a for a in facts.actions if a.kind is ActionKind.READ and a.names(file)), None
         )
         if reading is not None:
-            yield f"It opened {file}, which the reference solution changes, at step {reading.step}."
+            yield f"At step {reading.step} it opened {file}, which the reference solution changes."
 
 
 def _edits(facts: BehaviourFacts, found: dict[Tag, Behaviour]) -> Iterator[str]:
-    for file in [file.path for file in facts.code][:_MAX_FILES]:
-        steps = [edit.step for edit in facts.code_edits if edit.names(file)]
-        if steps:
-            yield f"It edited {file} at {_steps(steps)}."
+    edits = {
+        file.path: [edit.step for edit in facts.code_edits if edit.names(file.path)]
+        for file in facts.code
+    }
+    # In the order of the work; files whose steps are not known come last.
+    order = sorted(edits, key=lambda file: edits[file][0] if edits[file] else len(facts.steps) + 1)
+    for file in order[:_MAX_FILES]:
+        if edits[file]:
+            yield f"It edited {file} at {_steps(edits[file])}."
         else:
-            yield f"It changed {file} by a command."
+            yield f"It changed {file} with a command."
     if Tag.NO_CHANGE in found:
         yield "It left no change."
     elif Tag.ONLY_TESTS_CHANGED in found:
-        yield "It changed tests, and no code."
-    elif Tag.WRONG_FILE in found and facts.reference is not None:
-        yield f"The reference solution changes {list_with_more(facts.reference.files, _MAX_FILES)}."
+        yield "It changed only tests."
+    elif Tag.WRONG_FILE in found and Tag.NEVER_OPENED not in found:
+        wanted = facts.reference.files if facts.reference is not None else ()
+        reads = [action for action in facts.actions if action.kind is ActionKind.READ]
+        if not any(action.names(file) for action in reads for file in wanted):
+            yield f"The reference solution changes {list_with_more(wanted, _MAX_FILES)}."
     if Tag.UNDO_REDO in found:
         steps = [sign.step for sign in found[Tag.UNDO_REDO].signs if sign.step is not None]
-        yield f"It made an edit, took it back and made it again, at {_steps(steps)}."
+        yield f"It made an edit, undid it and made it again, at {_steps(steps)}."
 
 
 def _tests(facts: BehaviourFacts, found: dict[Tag, Behaviour]) -> Iterator[str]:
@@ -102,27 +112,32 @@ def _tests(facts: BehaviourFacts, found: dict[Tag, Behaviour]) -> Iterator[str]:
         return
     last = runs[-1]
     outcome = own_tests(last.call.answer)
-    ending = "has no result that can be read" if outcome is OwnTests.UNKNOWN else outcome.value
-    times = "once" if len(runs) == 1 else f"{len(runs)} times"
-    yield f"It ran tests {times}; the last run, at step {last.step}, {ending}."
+    if len(runs) == 1:
+        start, subject = f"It ran tests once, at step {last.step}", "they"
+    else:
+        start, subject = f"It ran tests {len(runs)} times", f"the last run, at step {last.step},"
+    if outcome is OwnTests.UNKNOWN:
+        yield f"{start}; the output does not tell the result."
+    else:
+        yield f"{start}; {subject} {outcome.value}."
     if Tag.EDITED_AFTER_LAST_TEST in found:
         steps = [sign.step for sign in found[Tag.EDITED_AFTER_LAST_TEST].signs if sign.step]
-        yield f"After that it edited code at {_steps(steps)}, and ran no test."
+        yield f"It then edited code at {_steps(steps)} and did not run tests again."
 
 
 def _process(found: dict[Tag, Behaviour]) -> Iterator[str]:
     if loop := found.get(Tag.LOOP):
         first, last = loop.signs[0], loop.signs[-1]
         times = first.what.rpartition(", ")[2]
-        where = f"from step {first.step} to {last.step}"
-        yield f"It made one call {times} with the same answer, {where}."
+        where = f"from step {first.step} to step {last.step}"
+        yield f"It made the same call {times}, {where}, and got the same answer each time."
     if fought := found.get(Tag.FOUGHT_ENVIRONMENT):
         yield f"{fought.signs[0].what[0].upper()}{fought.signs[0].what[1:]}."
     if searched := found.get(Tag.SEARCHED_FOR_ANSWERS):
         sign = searched.signs[0]
         yield f"It {sign.what} at step {sign.step}."
     if stuck := found.get(Tag.OUT_OF_BUDGET_STUCK):
-        yield f"It made no new edit and opened no new file after step {stuck.signs[0].step}."
+        yield f"After step {stuck.signs[0].step} it made no new edit and opened no new file."
 
 
 def _timeline(facts: BehaviourFacts) -> Iterator[str]:
@@ -166,15 +181,21 @@ def _end(facts: BehaviourFacts) -> str:
         spent.append(counted(len(facts.agent_steps), "model answer"))
     if record.usage is not None and record.usage.cost_usd is not None:
         spent.append(f"${record.usage.cost_usd:.2f}")
-    return f"It {_ENDINGS[facts.ending]} after {', '.join(spent)}."
+    *most, last = spent
+    after = f"{', '.join(most)} and {last}" if most else last
+    return f"{_ENDINGS[facts.ending]} after {after}."
 
 
 def _outcome(facts: BehaviourFacts, found: dict[Tag, Behaviour]) -> Iterator[str]:
     tests = [test for test in facts.record.tests if test.listed == "fail_to_pass"]
     passed = sum(test.final is CaseOutcome.PASSED for test in tests)
     if tests and not facts.record.resolved:
-        many = "None" if not passed else f"{passed}"
-        yield f"{many} of {counted(len(tests), 'test')} to fix passed in the final test."
+        unfinished = sum(test.final is CaseOutcome.UNFINISHED for test in tests)
+        rest = f", and {unfinished} did not finish" if unfinished else ""
+        if len(tests) == 1:
+            yield f"The test to fix {'passed' if passed else 'did not pass'} in the end."
+        else:
+            yield f"In the end, {passed or 'none'} of the {len(tests)} tests to fix passed{rest}."
     if broken := found.get(Tag.BROKE_OTHER_TESTS):
         names = list_with_more([str(sign.test) for sign in broken.signs], _MAX_FILES)
         yield f"Its change broke {names}."

@@ -76,12 +76,13 @@ MEANINGS: Mapping[Tag, TagMeaning] = {
     ),
     Tag.ONLY_TESTS_CHANGED: TagMeaning(
         TagGroup.CHANGE,
-        "Each file that the agent changed is a test or the data of tests.",
+        "Each file that the agent changed belongs to the tests: a test, their data or a "
+        "`conftest.py`.",
         "A test can be a good answer to the report; it is no fix.",
     ),
     Tag.PARTLY_FIXED: TagMeaning(
         TagGroup.CHANGE,
-        "Some tests to fix pass with the change, and others do not.",
+        "Some tests to fix pass with the change, and others fail.",
         "Nothing about how much work is missing.",
     ),
     Tag.BROKE_OTHER_TESTS: TagMeaning(
@@ -97,7 +98,8 @@ MEANINGS: Mapping[Tag, TagMeaning] = {
     ),
     Tag.WRONG_FILE: TagMeaning(
         TagGroup.CHANGE,
-        "The attempt failed, and its change is in none of the files of the reference solution.",
+        "The attempt failed, and the code that it changed is in none of the files of the "
+        "reference solution.",
         "Another file may be a right place, too.",
     ),
     Tag.WRONG_PLACE: TagMeaning(
@@ -124,7 +126,7 @@ MEANINGS: Mapping[Tag, TagMeaning] = {
     ),
     Tag.NEVER_RAN_TESTS: TagMeaning(
         TagGroup.TESTING,
-        "No command of the agent started a test runner.",
+        "No command of the agent ran tests. A command that only lists them runs none.",
         "It may have tried its change in another way, as with a script.",
     ),
     Tag.EDITED_AFTER_LAST_TEST: TagMeaning(
@@ -139,7 +141,7 @@ MEANINGS: Mapping[Tag, TagMeaning] = {
     ),
     Tag.OWN_TEST_MISSING: TagMeaning(
         TagGroup.TESTING,
-        "The agent changed code, and added or changed no test.",
+        "The agent changed code, and added or changed no file of the tests.",
         "Few tasks ask for a test.",
     ),
     Tag.LOOP: TagMeaning(
@@ -150,7 +152,7 @@ MEANINGS: Mapping[Tag, TagMeaning] = {
     ),
     Tag.UNDO_REDO: TagMeaning(
         TagGroup.PROCESS,
-        "The agent made an edit, took it back, and made it again.",
+        "The agent made an edit, took it back, and made it again, also by `git stash`.",
         "It may have compared the two on purpose.",
     ),
     Tag.HAD_IT_LOST_IT: TagMeaning(
@@ -189,7 +191,8 @@ MEANINGS: Mapping[Tag, TagMeaning] = {
     Tag.MALFORMED_CALLS: TagMeaning(
         TagGroup.PROCESS,
         "At least two tool calls, and a tenth of all, were not valid: arguments that are not "
-        "JSON, an unknown tool, arguments that the tool refused.",
+        "JSON, an unknown tool, arguments that the tool does not take. A valid call that "
+        "fails is none.",
         "The client may describe its tools badly.",
     ),
     Tag.LONG_SILENCES: TagMeaning(

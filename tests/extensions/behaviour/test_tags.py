@@ -7,7 +7,7 @@ import pytest
 from agentbench.extensions.behaviour.rules import RULES
 from agentbench.extensions.behaviour.tags import MEANINGS, Tag
 
-PAGE = (Path(__file__).parents[2] / "docs" / "behaviour.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "behaviour.md").read_text()
 
 
 @pytest.mark.parametrize("tag", Tag)
