@@ -134,29 +134,24 @@ class RunSelection(options.TaskFilters):
         return self.select(load_tasks(self.tasks or (), mirrors=mirrors))
 
 
-@options.expand_groups
-def run(
-    ctx: typer.Context,
-    *,
-    selection: RunSelection,
-    agent: AgentOptions,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptOptions:
+    """How attempts are made."""
+
     attempts: Annotated[
         int,
         options.attempt_option("-k", "--attempts", help="Attempts per task.", min=1),
-    ] = 1,
-    jobs: options.Jobs = "auto",
-    executor: options.Executor = ExecutorName.LOCAL,
-    sandbox: options.Sandbox = SandboxName.AUTO,
+    ] = 1
     shuffle: Annotated[
         int | None,
         options.attempt_option("--shuffle", help="Shuffle the tasks with this seed."),
-    ] = None,
+    ] = None
     tell_limits: Annotated[
         bool,
         options.attempt_option(
             "--tell-limits", help="End each instruction with the limits of the agent."
         ),
-    ] = False,
+    ] = False
     timeline: Annotated[
         bool,
         options.attempt_option(
@@ -164,14 +159,19 @@ def run(
             help="Note the states of the agent's work, and judge them afterwards: when it solved "
             "the task, and when it lost that again.",
         ),
-    ] = False,
+    ] = False
     timeline_judgements: Annotated[
         int,
         options.attempt_option(
             "--timeline-judgements", help="With --timeline: the most states to judge.", min=2
         ),
-    ] = 12,
-    retries: options.Retries = 2,
+    ] = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitOptions:
+    """The limits of a run, of which `fail_under` decides only its exit code."""
+
     max_outage: Annotated[
         timedelta | None,
         options.duration_option(
@@ -180,7 +180,7 @@ def run(
             bare_unit="m",
             rich_help_panel=options.Panel.LIMITS,
         ),
-    ] = None,
+    ] = None
     attempt_timeout: Annotated[
         timedelta | None,
         options.duration_option(
@@ -190,8 +190,7 @@ def run(
             bare_unit="s",
             rich_help_panel=options.Panel.LIMITS,
         ),
-    ] = None,
-    preparation: options.PreparationOptions,
+    ] = None
     max_cost: Annotated[
         float | None,
         options.number_option(
@@ -199,7 +198,7 @@ def run(
             "Start no further attempts once this many USD are spent.",
             rich_help_panel=options.Panel.LIMITS,
         ),
-    ] = None,
+    ] = None
     max_failures: Annotated[
         int | None,
         options.limit_option(
@@ -209,7 +208,7 @@ def run(
             "infrastructure failures do not count.",
             min=1,
         ),
-    ] = None,
+    ] = None
     fail_under: Annotated[
         float | None,
         options.rate_option(
@@ -217,7 +216,22 @@ def run(
             "Exit with code 1 below this resolved rate, such as 80%.",
             rich_help_panel=options.Panel.LIMITS,
         ),
-    ] = None,
+    ] = None
+
+
+@options.expand_groups
+def run(
+    ctx: typer.Context,
+    *,
+    selection: RunSelection,
+    agent: AgentOptions,
+    attempt: AttemptOptions,
+    jobs: options.Jobs = "auto",
+    executor: options.Executor = ExecutorName.LOCAL,
+    sandbox: options.Sandbox = SandboxName.AUTO,
+    retries: options.Retries = 2,
+    preparation: options.PreparationOptions,
+    limits: LimitOptions,
     integrity_controls: Annotated[
         ControlLevel | None,
         options.attempt_option("--integrity-controls", help="Overrides the tasks' own setting."),
@@ -251,14 +265,16 @@ def run(
         agent_files=tuple(agent.agent_files or ()),
         model=agent.model, base_url=agent.base_url, prices=agent.prices,
         probe=not agent.no_probe, record=agent.record, replay=agent.replay,
-        attempts=attempts, jobs=options.parse_jobs(jobs), executor=executor, sandbox=sandbox.value,
+        attempts=attempt.attempts, jobs=options.parse_jobs(jobs), executor=executor,
+        sandbox=sandbox.value,
         runs_dir=runs_dir, run_id=run_id, retries=retries, allow_env=tuple(allow_env or ()),
         use_cache=not preparation.no_cache, registry=preparation.registry,
         runtime=preparation.runtime,
-        max_outage=max_outage, attempt_timeout=attempt_timeout,
-        timeout_scale=preparation.timeout_scale, max_cost_usd=max_cost, max_failures=max_failures,
-        shuffle_seed=shuffle, tell_limits=tell_limits, timeline=timeline,
-        timeline_judgements=timeline_judgements,
+        max_outage=limits.max_outage, attempt_timeout=limits.attempt_timeout,
+        timeout_scale=preparation.timeout_scale,
+        max_cost_usd=limits.max_cost, max_failures=limits.max_failures,
+        shuffle_seed=attempt.shuffle, tell_limits=attempt.tell_limits, timeline=attempt.timeline,
+        timeline_judgements=attempt.timeline_judgements,
         integrity_controls=integrity_controls, allow_unsandboxed=allow_unsandboxed,
         cache_dir=cache_dir, say=say_nothing if quiet else say_line,
     )
@@ -272,6 +288,7 @@ def run(
     started = start_run(selected, run_options, rerun=failed)
     if not quiet:
         _announce(started.configuration)
+    fail_under = limits.fail_under
     execute_run(started, as_json=as_json, quiet=quiet, verbose=verbose, fail_under=fail_under)
 
 
