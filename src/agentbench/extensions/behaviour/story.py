@@ -146,7 +146,7 @@ def _timeline(facts: BehaviourFacts) -> Iterator[str]:
     first, lost = timeline.first_solved, timeline.lost_again
     if first is None:
         best = max((len(each.passed) for each in timeline.judged), default=0)
-        yield f"None of its states passed all tests that decide; the best passed {best} to fix."
+        yield f"No state passed all tests that decide; the best one passed {best} of those to fix."
         return
     yield f"All tests that decide passed {_since(facts, first)}."
     if lost is not None and (judged := timeline.judged_at(lost)) is not None:
