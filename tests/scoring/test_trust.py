@@ -14,7 +14,7 @@ from agentbench.scoring.evidence import (
     ReportSource,
     ReportTrust,
 )
-from agentbench.scoring.trust import Lack, distrust_of, lack_of_fixed, lack_of_kept
+from agentbench.scoring.trust import Lack, distrust_of, lack_of_fixed, lack_of_regression_test
 
 STREAM, EXTERNAL = ReportTrust.IN_PROCESS_STREAM, ReportTrust.EXTERNAL_REPORT
 
@@ -97,4 +97,4 @@ def test_test_to_fix_counts_if_it_passed_exactly_once(trust, cases, lack):
     ],
 )
 def test_test_to_keep_counts_unless_it_failed_or_was_never_called(trust, cases, lack):
-    assert lack_of_kept(cases, trust) is lack
+    assert lack_of_regression_test(cases, trust) is lack

@@ -8,7 +8,7 @@ from agentbench.attempt.task_image import check_services
 from agentbench.errors import InputError, UnavailableError
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
-from agentbench.tasks.scripts import VerifierPlace
+from agentbench.tasks.scripts import VerifierEnvironment
 from agentbench.tasks.task import Task
 from agentbench.tasks.task_file import parse_task_file
 from agentbench.tasks.writing import task_toml
@@ -82,7 +82,7 @@ def test_a_step_has_its_own_values_and_otherwise_those_of_the_task(tmp_path):
     assert (one.verifier.timeout_s, one.min_reward) == (100.0, {"reward": 0.5})
     assert (two.timeout_s, two.user, two.min_reward) == (20.0, "agent", {"style": 1.0})
     # A shared verifier takes no files and has no image, whatever the task's table says.
-    assert two.verifier.environment is VerifierPlace.SHARED
+    assert two.verifier.environment is VerifierEnvironment.SHARED
     assert (two.verifier.dockerfile, two.verifier.takes) == (None, None)
     # A value that is the default of [verifier] still outranks that table.
     assert (two.verifier.timeout_s, two.verifier.env) == (600.0, {"A": "1", "B": "2"})

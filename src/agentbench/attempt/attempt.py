@@ -80,8 +80,8 @@ def run_attempt(
     """
     attempt = Attempt(task, resources, slot)
     attempt.files.registered()
-    with attempt.shown_bug() as state:
-        if not isinstance(state, ShownBug):
+    with attempt.reproduced_bug() as state:
+        if not isinstance(state, ReproducedBug):
             return attempt.record(agent, state)
         inputs = AgentInputs(
             agent=agent,
@@ -112,7 +112,7 @@ def run_attempt(
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownBug:
+class ReproducedBug:
     """A prepared task whose baseline run shows the bug, so that an agent may work on it."""
 
     ready: PreparedContext
@@ -286,7 +286,7 @@ class Attempt:
             return done.prepared
 
     @contextmanager
-    def shown_bug(self) -> Iterator[ShownBug | AttemptOutputs]:
+    def reproduced_bug(self) -> Iterator[ReproducedBug | AttemptOutputs]:
         """The state before the agent's work, or the outputs of an attempt that ends before it."""
         with self.prepared() as ready:
             if not isinstance(ready, PreparedContext):
@@ -300,7 +300,7 @@ class Attempt:
             if baseline is None:
                 yield outputs
             else:
-                yield ShownBug(ready=ready, baseline=baseline, outputs=outputs)
+                yield ReproducedBug(ready=ready, baseline=baseline, outputs=outputs)
 
     def _baseline(self, ready: PreparedContext, stored: StoredBaseline | None) -> Evidence | None:
         """The evidence of the baseline run; None if it shows a fault of the task."""
@@ -320,7 +320,7 @@ class Attempt:
                 self._resources.cache.keep_baseline(ready.baseline_key, baseline)
         return result.evidence
 
-    def judged(self, state: ShownBug, work: AgentRunOutput | None) -> FinalTestOutput | None:
+    def judged(self, state: ReproducedBug, work: AgentRunOutput | None) -> FinalTestOutput | None:
         """Judge an agent's work; None if there is no change to judge, or the stage failed."""
         if work is None or work.change is None or (work.steps and work.is_incomplete):
             return None  # with steps, the change may be from a step before the error
@@ -347,7 +347,7 @@ class Attempt:
 
         return TimelineRecorder(self._slot.folder / "agent" / "timeline.zip", base)
 
-    def judge_timeline(self, state: ShownBug, recorder: TimelineRecorder) -> None:
+    def judge_timeline(self, state: ReproducedBug, recorder: TimelineRecorder) -> None:
         """Judge the noted states, and store the timeline."""
         with closing(recorder), self._deadline.paused():
             most = self._resources.settings.timeline_judgements

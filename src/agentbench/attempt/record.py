@@ -16,7 +16,7 @@ from agentbench.scoring.evidence import AgentEnding, Ending, Evidence, Finding, 
 from agentbench.scoring.expectation import ExpectedTests, with_node_ids
 from agentbench.scoring.verdict import CaseChange, ChangeCounts, Verdict, judge
 from agentbench.tasks.problem import TaskId
-from agentbench.tasks.scripts import VerifierPlace
+from agentbench.tasks.scripts import VerifierEnvironment
 from agentbench.tasks.users import AGENT_USER, UserName
 from agentbench.taxonomy import FailureReason, Fault, StageName
 from agentbench.test_runs.python_files import BYTE_CODE
@@ -159,7 +159,7 @@ class TaskStepRecord(Schema):
     """The user that the agent runs as."""
     verifier_user: UserName | None = None
     """The user that the verifier runs as; null: the agent's."""
-    verifier_environment: VerifierPlace
+    verifier_environment: VerifierEnvironment
     """Whether the verifier has a fresh container or shares the agent's."""
     network: Network = False
     """The agent's network: none, public, or a list of hosts."""
@@ -209,7 +209,7 @@ class EnvironmentRecord(Schema):
     """The runtime of the container engine; null: its default."""
     verifier_user: UserName | None = None
     """The user that the verifier runs as; null: the agent's, or no script judges."""
-    verifier_environment: VerifierPlace | None = None
+    verifier_environment: VerifierEnvironment | None = None
     """The container of a script that judges; null: no script judges."""
 
 

@@ -13,7 +13,7 @@ from typing import Final, cast
 from agentbench.agents.interface import Agent, AgentOutcome
 from agentbench.attempt.agent_work import agent_outcome
 from agentbench.attempt.agent_work.agent_sandbox import AgentSandbox
-from agentbench.attempt.attempt import Attempt, RunningStage, ShownBug
+from agentbench.attempt.attempt import Attempt, ReproducedBug, RunningStage
 from agentbench.attempt.context import (
     AgentRunOutput,
     AttemptOutputs,
@@ -170,7 +170,7 @@ class AttemptSession:
         self._attempt = Attempt(task, resources, slot)
         self._agent = agent
         self._resources = resources
-        self._state: ShownBug | AttemptOutputs | None = None
+        self._state: ReproducedBug | AttemptOutputs | None = None
         self._stage: RunningStage | None = None
         self._closing = ExitStack()
         self._running = ExitStack()  # the stage agent_run, as long as the agent works
@@ -186,8 +186,8 @@ class AttemptSession:
         """
         attempt = self._attempt
         attempt.files.registered()
-        state = self._state = self._closing.enter_context(attempt.shown_bug())
-        if not isinstance(state, ShownBug):
+        state = self._state = self._closing.enter_context(attempt.reproduced_bug())
+        if not isinstance(state, ReproducedBug):
             return None
         self._closing.callback(self._agents_sandbox.close)
         with ExitStack() as running:
@@ -214,7 +214,7 @@ class AttemptSession:
         attempt, state, stage = self._attempt, self._state, self._stage
         assert state is not None
         with self._closing:
-            if not isinstance(state, ShownBug):
+            if not isinstance(state, ReproducedBug):
                 return attempt.record(self._agent, state)
             work: AgentRunOutput | None = None
             if outside is not None and stage is not None:

@@ -67,9 +67,9 @@ class Relay:
     def around(self, command: Command, placeholder: str) -> Command:
         """The command as a relay's child, with the address for a placeholder in its variables."""
         argv = (*self._argv(placeholder), "--", *command.argv)
-        return self.beside(replace(command, argv=argv))
+        return self.with_tunnel(replace(command, argv=argv))
 
-    def beside(self, command: Command) -> Command:
+    def with_tunnel(self, command: Command) -> Command:
         """The command with the tunnel as a sidecar, if the socket is reached by a tunnel."""
         tunnels = () if self._tunnel is None else (self._tunnel,)
         return replace(command, sidecars=(*command.sidecars, *tunnels))

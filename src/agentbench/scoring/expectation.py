@@ -16,7 +16,7 @@ from agentbench.scoring.evidence import (
     reward_shortfall,
 )
 from agentbench.scoring.node_ids import is_node_id
-from agentbench.scoring.trust import distrust_of, lack_of_fixed, lack_of_kept
+from agentbench.scoring.trust import distrust_of, lack_of_fixed, lack_of_regression_test
 
 _NO_REPORT = "no whole report of the final test"
 _CUT_SHORT = "the final test did not run to its end"
@@ -170,7 +170,9 @@ def unmet_tests(expectation: Expectation, final: Evidence) -> tuple[UnmetTest, .
     fixed, passing = expectation
     trust = final.report.trust if final.report else ReportTrust.IN_PROCESS_STREAM
     found = [(node_id, lack_of_fixed(cases.get(node_id, ()), trust)) for node_id in fixed]
-    found += [(node_id, lack_of_kept(cases.get(node_id, ()), trust)) for node_id in passing]
+    found += [
+        (node_id, lack_of_regression_test(cases.get(node_id, ()), trust)) for node_id in passing
+    ]
     return tuple(UnmetTest(node_id, lack.value) for node_id, lack in found if lack is not None)
 
 

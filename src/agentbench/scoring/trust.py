@@ -71,7 +71,7 @@ def lack_of_fixed(cases: Sequence[CaseFact], trust: ReportTrust) -> Lack | None:
     assert_never(trust)
 
 
-def lack_of_kept(cases: Sequence[CaseFact], trust: ReportTrust) -> Lack | None:
+def lack_of_regression_test(cases: Sequence[CaseFact], trust: ReportTrust) -> Lack | None:
     """Why a test that has to stay passing does not count; None if it counts."""
     if not cases:
         return Lack.MISSING

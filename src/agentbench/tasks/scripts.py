@@ -117,7 +117,7 @@ class CollectCommand(Schema):
     service: Annotated[str, Field(pattern=_SERVICE.pattern)] | None = None  # None: the sandbox
 
 
-class VerifierPlace(StrEnum):
+class VerifierEnvironment(StrEnum):
     """The container in which a task's script judges."""
 
     FRESH = "fresh"  # from the state before the agent, with the agent's files
@@ -145,13 +145,13 @@ class Verifier(Schema):
     leaves: dict[TakenPath, tuple[Argument, ...]] = Field(default_factory=dict)
     """Patterns of excluded files, for each of the paths that it takes."""
     user: SandboxUser | None = None  # None: that of [environment]
-    environment: VerifierPlace = VerifierPlace.FRESH
+    environment: VerifierEnvironment = VerifierEnvironment.FRESH
     collect: tuple[CollectCommand, ...] = ()
 
     @property
     def is_shared(self) -> bool:
         """Whether it judges in the agent's own container."""
-        return self.environment is VerifierPlace.SHARED
+        return self.environment is VerifierEnvironment.SHARED
 
     def is_taken(self, path: PurePosixPath) -> bool:
         """Whether it takes a file: relative to the workspace, or with an absolute path."""
@@ -159,7 +159,7 @@ class Verifier(Schema):
             return not path.is_absolute()
         return any(
             path.is_relative_to(each)
-            and not _is_left(path.relative_to(each), self.leaves.get(each, ()))
+            and not _is_excluded(path.relative_to(each), self.leaves.get(each, ()))
             for each in self.takes
         )
 
@@ -191,7 +191,7 @@ class Verifier(Schema):
         return self
 
 
-def _is_left(path: PurePosixPath, patterns: Iterable[str]) -> bool:
+def _is_excluded(path: PurePosixPath, patterns: Iterable[str]) -> bool:
     """Whether a pattern matches a file or a folder above it, as tar's `--exclude` does."""
     ends = range(1, len(path.parts) + 1)
     names = ["/".join(path.parts[start:end]) for end in ends for start in range(end)]

@@ -23,7 +23,7 @@ from agentbench.tasks.scripts import (
     HealthCheck,
     SandboxUser,
     Verifier,
-    VerifierPlace,
+    VerifierEnvironment,
     script_files,
 )
 from agentbench.tasks.users import UserName
@@ -91,7 +91,7 @@ class StepTable(Schema):
         # A step with its own image, or without a fresh container, cannot use those common keys.
         own = {name: getattr(self.verifier, name) for name in self.verifier.model_fields_set}
         unused = _IMAGES if own.keys() & _IMAGES else frozenset[str]()
-        if own.get("environment") is VerifierPlace.SHARED:
+        if own.get("environment") is VerifierEnvironment.SHARED:
             unused = _FRESH_ONLY
         values = {name: getattr(common, name) for name in common.model_fields_set - unused}
         env = {

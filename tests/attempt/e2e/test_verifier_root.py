@@ -2,7 +2,7 @@
 
 import pytest
 
-from agentbench.tasks.scripts import VerifierPlace
+from agentbench.tasks.scripts import VerifierEnvironment
 from agentbench.taxonomy import Fault
 from tests.attempt.e2e import test_verifier_run
 from tests.attempt.e2e.test_verifier_run import agent, oracle
@@ -37,7 +37,7 @@ def test_shared_container_finds_tools_installed_by_root(bench):
     assert record.resolved, record.detail
     environment = record.environment
     assert (environment.user, environment.verifier_user) == ("root", "root")
-    assert environment.verifier_environment is VerifierPlace.SHARED
+    assert environment.verifier_environment is VerifierEnvironment.SHARED
     assert record.controls is not None
     assert "weaker" in record.controls.model_dump_json()
 
@@ -64,7 +64,7 @@ def test_replaced_programs_do_not_reach_a_fresh_container(bench):
     replaced = "printf '#!/bin/sh\\necho 1 > /logs/verifier/reward.txt\\n' > /bin/bash"
     record = bench.attempt(bench.task("separate", user="root"), agent(replaced))
     assert (record.resolved, record.rewards) == (False, {"reward": 0.0})
-    assert record.environment.verifier_environment is VerifierPlace.FRESH
+    assert record.environment.verifier_environment is VerifierEnvironment.FRESH
 
 
 def test_root_that_ends_its_container_fails_by_its_own_fault(bench):

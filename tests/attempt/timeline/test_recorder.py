@@ -63,7 +63,7 @@ def test_states_are_noted_in_order_and_equal_ones_have_one_name(
     recorder: TimelineRecorder, workspace: Path
 ) -> None:
     file = workspace / "a.py"
-    with recorder.looking(Changes(str(workspace)).look):
+    with recorder.scanning(Changes(str(workspace)).scan):
         for text in ("2", "2", "1", "2"):
             file.write_text(text)
             recorder.note()
@@ -77,7 +77,7 @@ def test_states_are_noted_in_order_and_equal_ones_have_one_name(
 def test_state_in_the_middle_of_work_waits_for_a_pause(
     recorder: TimelineRecorder, workspace: Path
 ) -> None:
-    with recorder.looking(Changes(str(workspace)).look):
+    with recorder.scanning(Changes(str(workspace)).scan):
         (workspace / "b.py").write_text("half")
         recorder.note(is_waiting=False)
         (workspace / "b.py").write_text("whole")
@@ -90,13 +90,13 @@ def test_state_that_nobody_could_look_at_has_the_time_when_it_began(
     recorder: TimelineRecorder, workspace: Path
 ) -> None:
     watched = Changes(str(workspace))
-    with recorder.looking(watched.look):
+    with recorder.scanning(watched.scan):
         pass
     (workspace / "a.py").write_text("2")
     at = datetime(2026, 11, 29, tzinfo=UTC)
     recorder.note(at)
     recorder.note()
-    with recorder.looking(watched.look):
+    with recorder.scanning(watched.scan):
         pass
     assert [each.at for each in recorder.noted][1:] == [at]
 
@@ -111,7 +111,7 @@ def test_last_state_is_the_extracted_one(recorder: TimelineRecorder) -> None:
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", ""])
 def test_path_out_of_the_workspace_is_no_state(recorder: TimelineRecorder, path: str) -> None:
-    with recorder.looking(lambda: looked({path: b"x"})):
+    with recorder.scanning(lambda: looked({path: b"x"})):
         recorder.note()
     assert recorder.noted == []
 
@@ -122,7 +122,7 @@ def test_path_out_of_the_workspace_is_no_state(recorder: TimelineRecorder, path:
 def test_malformed_answer_is_no_state_and_no_error(
     recorder: TimelineRecorder, answer: dict[str, Any]
 ) -> None:
-    with recorder.looking(lambda: answer):
+    with recorder.scanning(lambda: answer):
         recorder.note()
     assert recorder.noted == []
 
@@ -132,7 +132,7 @@ def test_flood_of_files_and_bytes_is_announced(
 ) -> None:
     monkeypatch.setattr(recorder_module, "_MAX_CHANGED", 3)
     flood = iter([looked({}), looked({str(n): b"x" for n in range(4)})])
-    with recorder.looking(lambda: next(flood)):
+    with recorder.scanning(lambda: next(flood)):
         recorder.note()
     assert states(recorder) == [{}]
     assert list(recorder.notes) == [
@@ -145,7 +145,7 @@ def test_many_states_are_thinned_out_evenly(
 ) -> None:
     monkeypatch.setattr(recorder_module, "_MAX_NOTED", 8)
     numbers = iter(range(1000))
-    with recorder.looking(lambda: looked({"b.py": str(next(numbers)).encode()})):
+    with recorder.scanning(lambda: looked({"b.py": str(next(numbers)).encode()})):
         for _ in range(60):
             recorder.note()
     found = [int(str(state["b.py"])) for state in states(recorder)]
@@ -157,7 +157,7 @@ def test_many_states_are_thinned_out_evenly(
 
 
 def test_large_file_is_named_and_the_rest_is_noted(recorder: TimelineRecorder) -> None:
-    with recorder.looking(lambda: looked({"big": None, "b.py": b"2"})):
+    with recorder.scanning(lambda: looked({"big": None, "b.py": b"2"})):
         pass
     assert states(recorder) == [{"b.py": "2"}]
     assert list(recorder.notes) == ["big is too large or cannot be read; its changes are missing"]

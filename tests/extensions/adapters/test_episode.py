@@ -10,7 +10,7 @@ import pytest
 
 from agentbench import Judge, RunOptions
 from agentbench.errors import OutageError
-from agentbench.extensions.adapters.episode import EPISODE_TOOLS, Episode, headline
+from agentbench.extensions.adapters.episode import EPISODE_TOOLS, Episode, verdict_line
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.tasks.task import Task
 from agentbench.taxonomy import Fault
@@ -51,7 +51,7 @@ def test_model_s_tools_work_and_the_verdict_is_the_reward(judge: Judge, task: Ta
         answer = json.loads(await episode.call("execute_tests", {"paths": ["tests"]}))
         assert (answer["outcome"], answer["summary"]["passed"]) == ("passed", 2)
         verdict = await episode.score()
-        assert (verdict.reward, headline(verdict)) == (1.0, "RESOLVED")
+        assert (verdict.reward, verdict_line(verdict)) == (1.0, "RESOLVED")
         assert await episode.score() is verdict
         assert await episode.call("run", {"command": "ls"}) == (
             "error: the session has no sandbox: it has ended, or its task failed"
@@ -101,7 +101,7 @@ def test_without_a_sandbox_tools_say_so_and_there_is_no_reward(
             assert (await episode.call("run", {"command": "ls"})).startswith("error: ")
             verdict = await episode.score()
             assert (verdict.reward, verdict.fault) == (None, Fault.INFRASTRUCTURE)
-            assert headline(verdict).startswith("SANDBOX_ERROR: ")
+            assert verdict_line(verdict).startswith("SANDBOX_ERROR: ")
             await episode.close()
 
     asyncio.run(work())
@@ -124,7 +124,7 @@ def test_after_a_long_outage_tools_say_so_and_there_is_no_reward(task: Task) -> 
         assert await episode.call("run", {"command": "ls"}) == "error: the engine does not answer"
         verdict = await episode.score()
         assert (verdict.reward, verdict.fault) == (None, Fault.INFRASTRUCTURE)
-        assert headline(verdict) == "INTERRUPTED: the engine does not answer"
+        assert verdict_line(verdict) == "INTERRUPTED: the engine does not answer"
         assert verdict.task_id == task.id
         await episode.close()
 

@@ -22,7 +22,7 @@ from agentbench.tasks.control_level import ControlLevel
 from tests.runs.records import record_of
 
 PASSED, FAILED, UNFINISHED = CaseOutcome.PASSED, CaseOutcome.FAILED, CaseOutcome.UNFINISHED
-LACKING = dict.fromkeys((Need.REFERENCE, Need.PLACES, Need.ANSWERS, Need.TIMELINE), "not here")
+LACKING = dict.fromkeys((Need.REFERENCE, Need.SCOPES, Need.ANSWERS, Need.TIMELINE), "not here")
 
 
 def facts_of(

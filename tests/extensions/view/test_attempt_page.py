@@ -268,5 +268,5 @@ def test_page_tells_what_the_agent_did_if_that_is_known(tmp_path):
     )
     text = page_of(tmp_path, record)
     story = text.partition("What the agent did</h2>")[2].partition("</section>")[0]
-    known = "It was ended by its limit of steps after" in story
+    known = "step limit" in story
     assert known is ("behaviour" in offers(Slot.COMMAND))

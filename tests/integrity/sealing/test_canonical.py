@@ -31,8 +31,8 @@ from agentbench.integrity.sealing.canonical import (
     of_python,
     parse_canonical,
     read_recordings,
-    shown,
     to_json,
+    value_text,
 )
 from agentbench.integrity.sealing.equality import Agreement, equal
 from agentbench.integrity.sealing.plain_values import NotPlainError, to_python
@@ -96,7 +96,7 @@ def test_plain_values_come_back_as_they_were(value):
 def test_stored_form_of_a_value_is_read_as_the_same_value(value):
     first = recorded(value)
     assert parse_canonical(json.loads(json.dumps(to_json(first)))) == first
-    assert isinstance(shown(first), str)
+    assert isinstance(value_text(first), str)
 
 
 @given(VALUES, VALUES)
@@ -125,7 +125,7 @@ def test_every_kind_of_value_is_recorded_whole(value):
     found = recorded(value)
     assert not has_unreadable(found)
     assert parse_canonical(to_json(found)) == found
-    assert shown(found)
+    assert value_text(found)
 
 
 def test_objects_carry_their_type_their_state_and_what_they_say():
@@ -361,14 +361,14 @@ def test_recordings_are_read_past_torn_and_foreign_lines():
     ids=lambda value: type(value).__name__,
 )  # fmt: skip
 def test_values_are_shown_as_python_writes_them(value, text):
-    found = shown(recorded(value))
+    found = value_text(recorded(value))
     assert found == text or (text == "TestStats" and found.startswith("Stats(leased=1"))
     assert len(found) <= 200
 
 
 def test_digest_is_shown_with_its_count():
-    assert shown(Digest("ab" * 32, 7)) == "<7 values, SHA-256 abababababab…>"
-    assert shown(Group("list", (), Digest("ab" * 32, 7))) == "[… 7 more]"
+    assert value_text(Digest("ab" * 32, 7)) == "<7 values, SHA-256 abababababab…>"
+    assert value_text(Group("list", (), Digest("ab" * 32, 7))) == "[… 7 more]"
     assert isinstance(recorded(object()), Instance)
 
 
@@ -420,7 +420,7 @@ def test_mapping_keeps_its_keys_and_the_values_that_fit():
     for _ in range(20):
         deep = [deep]
     found = recorded({"deep": deep, "flat": 5, "next": {"deep": deep, "flat": 6}})
-    text = shown(found, 10_000)
+    text = value_text(found, 10_000)
     assert "'flat': 5" in text
     assert "'flat': 6" in text
     assert digest_of(found) == digest_of(
@@ -441,4 +441,4 @@ def test_mapping_keeps_its_keys_and_the_values_that_fit():
 def test_malformed_value_is_compared_and_shown_without_an_error(value):
     assert equal(value, value) in Agreement
     assert len(digest_of(value)) == 64
-    assert shown(value)
+    assert value_text(value)

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from agentbench.errors import InputError
-from agentbench.runs.store.reading import AttemptFolder, last_tries, read_run
+from agentbench.runs.store.reading import AttemptFolder, last_attempt_folders, read_run
 from tests.runs.records import failed, resolved, sealed_as
 
 
@@ -97,4 +97,4 @@ def test_the_name_of_a_folder_tells_its_attempt(name, numbers):
 
 def test_the_last_try_is_the_one_with_the_highest_number():
     names = ["a/1", "a/1.retry-10", "a/1.retry-9", "b/1", "a/2.rescored-1", "a/notes", "a/2"]
-    assert last_tries(names) == ["a/1.retry-10", "a/2", "b/1"]
+    assert last_attempt_folders(names) == ["a/1.retry-10", "a/2", "b/1"]

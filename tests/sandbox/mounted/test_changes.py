@@ -22,7 +22,7 @@ def contents(looked):
 
 def test_first_look_only_remembers_what_is_there(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("1")
-    looked = Changes(str(tmp_path)).look()
+    looked = Changes(str(tmp_path)).scan()
     assert (looked["files"], looked["removed"], list(looked["marks"])) == ({}, [], ["a.py"])
 
 
@@ -30,37 +30,37 @@ def test_new_changed_and_removed_files_are_found(tmp_path: Path) -> None:
     for name in ("same.py", "changed.py", "removed.py"):
         (tmp_path / name).write_text("1")
     watched = Changes(str(tmp_path))
-    watched.look()
+    watched.scan()
     (tmp_path / "changed.py").write_text("2")
     (tmp_path / "removed.py").unlink()
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "tool.sh").write_text("3")
     (tmp_path / "new" / "tool.sh").chmod(0o755)
-    looked = watched.look()
+    looked = watched.scan()
     assert contents(looked) == {"changed.py": "2", "new/tool.sh": "3"}
     assert looked["removed"] == ["removed.py"]
     assert [looked["files"][path][1] for path in ("changed.py", "new/tool.sh")] == [False, True]
-    assert watched.look()["files"] == {}
+    assert watched.scan()["files"] == {}
 
 
 def test_change_of_equal_size_and_time_is_found(tmp_path: Path) -> None:
     file = tmp_path / "a.py"
     file.write_text("1")
     watched = Changes(str(tmp_path))
-    watched.look()
+    watched.scan()
     facts = file.stat()
     file.write_text("2")
     os.utime(file, ns=(facts.st_atime_ns, facts.st_mtime_ns))
-    assert contents(watched.look()) == {"a.py": "2"}
+    assert contents(watched.scan()) == {"a.py": "2"}
 
 
 def test_caches_and_history_are_skipped(tmp_path: Path) -> None:
     watched = Changes(str(tmp_path))
-    watched.look()
+    watched.scan()
     for name in (".git", "__pycache__", "node_modules"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "x").write_text("1")
-    assert watched.look()["files"] == {}
+    assert watched.scan()["files"] == {}
 
 
 def test_only_regular_files_of_the_folder_are_read(tmp_path: Path) -> None:
@@ -69,42 +69,42 @@ def test_only_regular_files_of_the_folder_are_read(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     watched = Changes(str(root))
-    watched.look()
+    watched.scan()
     (root / "link").symlink_to(secret)
     (root / "folder").symlink_to(tmp_path)
     os.mkfifo(root / "pipe")
     (root / "loop").symlink_to("loop")
-    assert watched.look()["files"] == {}
+    assert watched.scan()["files"] == {}
 
 
 def test_large_file_is_named_without_its_content(tmp_path: Path) -> None:
     watched = Changes(str(tmp_path))
-    watched.look()
+    watched.scan()
     with (tmp_path / "large").open("wb") as file:
         file.truncate(changes.MAX_FILE + 1)
-    assert contents(watched.look()) == {"large": None}
+    assert contents(watched.scan()) == {"large": None}
 
 
 def test_look_ends_at_its_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     watched = Changes(str(tmp_path))
-    watched.look()
+    watched.scan()
     for number in range(6):
         (tmp_path / str(number)).write_text("12345")
     monkeypatch.setattr(changes, "MAX_BYTES", 10)
-    looked = watched.look()
+    looked = watched.scan()
     assert looked["truncated"]
     assert sorted(map(str, contents(looked).values())) == ["12345"] * 2 + ["None"] * 4
     monkeypatch.setattr(changes, "MAX_FILES", 3)
-    assert Changes(str(tmp_path)).look()["truncated"]
+    assert Changes(str(tmp_path)).scan()["truncated"]
 
 
 def test_folder_that_is_gone_is_no_error(tmp_path: Path) -> None:
-    assert Changes(str(tmp_path / "gone")).look()["truncated"]
+    assert Changes(str(tmp_path / "gone")).scan()["truncated"]
 
 
 def test_program_goes_on_from_known_marks(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("1")
-    marks = Changes(str(tmp_path)).look()["marks"]
+    marks = Changes(str(tmp_path)).scan()["marks"]
     (tmp_path / "a.py").write_text("23")
     program = subprocess.run(
         [sys.executable, "-I", "-S", changes.__file__, str(tmp_path)],

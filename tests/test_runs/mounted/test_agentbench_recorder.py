@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.integrity.sealing.canonical import Leaf, read_recordings, shown
+from agentbench.integrity.sealing.canonical import Leaf, read_recordings, value_text
 from agentbench.tasks.test_command import TestCommand, parse_test_command
 from agentbench.test_runs.execution import execute_tests
 from agentbench.test_runs.python_runners import runner_of
@@ -92,19 +92,21 @@ def test_values_exceptions_and_warnings_are_recorded(version, tmp_path):
     recordings = found[TEST]
     assert [recording.site for recording in recordings] == [1, 2, 3, 4, 4, 5, 7, 7, 8, 9]
     first, second, *_ = recordings
-    assert [shown(value) for value in first.values] == [
+    assert [value_text(value) for value in first.values] == [
         "6", "'x\\ud800'", "[1.5, {'a': (None, b'x')}]",
     ]  # fmt: skip
-    assert "<unreadable>" not in [shown(value) for value in second.values]
-    assert [shown(each.raised) for each in recordings[2:5]] == [
+    assert "<unreadable>" not in [value_text(value) for value in second.values]
+    assert [value_text(each.raised) for each in recordings[2:5]] == [
         """KeyError("'key'")""",
         """ValueError("invalid literal for int() with base 10: 'x'")""",
         "SystemExit('3')",
     ]
     assert recordings[5].raised is None
-    assert [shown(warning) for warning in recordings[6].warned] == ["DeprecationWarning('old')"]
+    assert [value_text(warning) for warning in recordings[6].warned] == [
+        "DeprecationWarning('old')"
+    ]
     assert recordings[8].warned == ()
-    assert shown(recordings[9].values[0]) == "token(9)"
+    assert value_text(recordings[9].values[0]) == "token(9)"
 
 
 @pytest.mark.parametrize("version", PYTHONS)
@@ -155,8 +157,8 @@ def test_a_loop_records_less_and_less_and_the_same_for_larger_objects(tmp_path):
     small, large = (by_test[f"test_m.py::test_{size}"] for size in (40, 300))
     assert len(small) == len(large) == 1000
     assert [each.values[1] for each in small] == [Leaf("int", n) for n in range(1000)]
-    assert "'n': 39" in shown(small[49].values[0], 10_000)
-    assert "'n': 39" not in shown(small[50].values[0], 10_000)
+    assert "'n': 39" in value_text(small[49].values[0], 10_000)
+    assert "'n': 39" not in value_text(small[50].values[0], 10_000)
     assert (tmp_path / "recordings.jsonl").stat().st_size < 16 * 1024 * 1024
 
 
@@ -222,7 +224,7 @@ recorder.value(2, recorder.page(SimpleNamespace(
 
 def test_a_page_is_read_as_django_reads_it(tmp_path):
     found = record(PAGES, sys.executable, tmp_path)[TEST]
-    assert [shown(each.values[0]) for each in found] == ["(404, 'é')", "(200, 'ab')"]
+    assert [value_text(each.values[0]) for each in found] == ["(404, 'é')", "(200, 'ab')"]
 
 
 def recordings_in(sandbox):

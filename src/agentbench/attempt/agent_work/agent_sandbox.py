@@ -66,7 +66,7 @@ class AgentSandbox:
         command = replace(command, timeout=timeout, sink=sink, env=env, user=self._user)
         if self._recorder is None:
             return self._inner.run(command)
-        result = self._inner.run(self._recorder.beside(command, self._inner))
+        result = self._inner.run(self._recorder.with_sidecar(command, self._inner))
         self._recorder.note()
         return result
 

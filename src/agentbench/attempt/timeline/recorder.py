@@ -37,7 +37,7 @@ _ANSWERS_WITHIN = 10.0  # seconds; a scan of 50,000 files on a busy machine take
 _PAUSE = 1.0  # seconds between two looks at the work of an agent without a model
 _SHARE = 50  # a look takes at most 1/50 of the time, however large the workspace is
 
-Look = Callable[[], dict[str, Any]]
+Scan = Callable[[], dict[str, Any]]
 _StoredFiles = dict[PurePosixPath, tuple[str, bool] | None]  # digest and mode; None: removed
 StateFiles = dict[PurePosixPath, FileContent | None]
 
@@ -56,7 +56,7 @@ class TimelineRecorder:
         self._archive = ZipFile(archive, "w", ZIP_DEFLATED)
         self._lock = Lock()
         self._base = base
-        self._look: Look | None = None
+        self._scan: Scan | None = None
         self._unseen_since: datetime | None = None
         self._files: _StoredFiles = {}
         self._states: dict[str, _StoredFiles] = {}
@@ -79,12 +79,12 @@ class TimelineRecorder:
         """
         with self._lock, suppress(OSError, ValueError, KeyError, TypeError):
             at = self._unseen_since or at or datetime.now(UTC)
-            if self._look is None:
+            if self._scan is None:
                 # Between two commands in a container nothing can look; the next look shows what
                 # the workspace was like since then.
                 self._unseen_since = at
                 return
-            has_changed = self._add_files(self._look())
+            has_changed = self._add_files(self._scan())
             if is_waiting or not has_changed:
                 self._note_state(at)
                 self._unseen_since = None
@@ -99,23 +99,23 @@ class TimelineRecorder:
             self._note_state(self._unseen_since or datetime.now(UTC))
 
     @contextmanager
-    def looking(self, look: Look) -> Iterator[None]:
+    def scanning(self, scan: Scan) -> Iterator[None]:
         """Use this way of looking during the block, and note the state at its start."""
         with self._lock:
-            self._look = look
+            self._scan = scan
         self.note()
         try:
             yield
         finally:
             with self._lock:
-                self._look = None
+                self._scan = None
 
     def known_marks(self) -> bytes:
         """What a program in the sandbox has to know to go on, as a line of JSON."""
         with self._lock:
             return json.dumps(self._marks or None).encode() + b"\n"
 
-    def beside(self, command: Command, sandbox: Sandbox) -> Command:
+    def with_sidecar(self, command: Command, sandbox: Sandbox) -> Command:
         """The command with a program that looks, where the workspace is not on this machine."""
         if _host_workspace(sandbox) is not None:
             return command
@@ -214,7 +214,7 @@ def recording(recorder: TimelineRecorder, sandbox: Sandbox, *, has_model: bool) 
     """Note the states of a sandbox's workspace while the block runs."""
     with ExitStack() as stack:
         if (folder := _host_workspace(sandbox)) is not None:
-            stack.enter_context(recorder.looking(changes.Changes(str(folder)).look))
+            stack.enter_context(recorder.scanning(changes.Changes(str(folder)).scan))
         if not has_model:
             stack.enter_context(noting_pauses(recorder))
         yield
@@ -231,7 +231,7 @@ def timeline_sidecar(recorder: TimelineRecorder, sandbox: Sandbox) -> Sidecar:
     def attend(stream: socket) -> Iterator[None]:
         stream.settimeout(_ANSWERS_WITHIN)
         lines = chain([recorder.known_marks()], repeat(b"\n"))
-        with recorder.looking(lambda: _asked(stream, next(lines))):
+        with recorder.scanning(lambda: _asked(stream, next(lines))):
             yield
 
     argv = python_program(sandbox.mounted(_MOUNT), str(sandbox.workspace))

@@ -205,7 +205,7 @@ class Episode:
                 return as_text(await session.execute_tests(**given))
 
 
-def headline(verdict: JudgeVerdict) -> str:
+def verdict_line(verdict: JudgeVerdict) -> str:
     """The verdict in one line: `RESOLVED`, or the reason and its detail."""
     if verdict.reason is None:
         return "RESOLVED"

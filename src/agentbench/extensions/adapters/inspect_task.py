@@ -22,7 +22,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import ToolDef, ToolParams
 from inspect_ai.util import store
 
-from agentbench.extensions.adapters.episode import EPISODE_TOOLS, Episode, EpisodeTool, headline
+from agentbench.extensions.adapters.episode import EPISODE_TOOLS, Episode, EpisodeTool, verdict_line
 from agentbench.extensions.adapters.process_judge import JudgeSettings, close_judges, process_judge
 from agentbench.tasks.loading import load_tasks
 
@@ -83,7 +83,7 @@ def judged() -> Scorer:
         del target
         verdict = await _episodes[state.uuid].score()
         metadata = verdict.model_dump(mode="json")
-        explanation = headline(verdict)
+        explanation = verdict_line(verdict)
         if verdict.reward is None:
             # Inspect's metrics leave an unscored sample out; a zero would count against the model.
             return Score.unscored(

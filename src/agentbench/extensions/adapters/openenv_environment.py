@@ -16,7 +16,7 @@ from openenv.core.env_server import Action, Environment, Observation, State
 from pydantic import Field
 
 from agentbench.errors import InputError
-from agentbench.extensions.adapters.episode import EPISODE_TOOLS, Episode, headline
+from agentbench.extensions.adapters.episode import EPISODE_TOOLS, Episode, verdict_line
 from agentbench.extensions.adapters.process_judge import JudgeSettings, process_judge
 from agentbench.tasks.task import Task
 
@@ -79,7 +79,7 @@ class JudgedEnvironment(Environment[AgentAction, AgentObservation, State]):
             InputError: there is no such task.
             UnavailableError: the sandbox is not available.
         """
-        chosen = self._chosen(task, seed)
+        chosen = self._task_for(task, seed)
         await self._end()
         judge = await asyncio.to_thread(process_judge, self._settings)
         self._state = State(episode_id=episode_id or uuid4().hex)
@@ -109,7 +109,7 @@ class JudgedEnvironment(Environment[AgentAction, AgentObservation, State]):
             return AgentObservation(text=await self._episode.call(action.tool, action.arguments))
         verdict = await self._episode.score()
         return AgentObservation(
-            text=headline(verdict),
+            text=verdict_line(verdict),
             reward=verdict.reward,
             done=True,
             metadata={"verdict": verdict.model_dump(mode="json")},
@@ -139,7 +139,7 @@ class JudgedEnvironment(Environment[AgentAction, AgentObservation, State]):
         if episode is not None:
             await episode.close()
 
-    def _chosen(self, task: str | None, seed: int | None) -> Task:
+    def _task_for(self, task: str | None, seed: int | None) -> Task:
         if task is None:
             return self._tasks[(seed or 0) % len(self._tasks)]
         found = next((each for each in self._tasks if each.id == task), None)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import verifiers.v1 as vf
 from openai import AsyncOpenAI
 
-from agentbench.extensions.adapters.episode import EPISODE_TOOLS, Episode, headline
+from agentbench.extensions.adapters.episode import EPISODE_TOOLS, Episode, verdict_line
 from agentbench.extensions.adapters.process_judge import JudgeSettings, close_judges, process_judge
 from agentbench.tasks.loading import load_tasks
 
@@ -77,7 +77,7 @@ class JudgedTask(vf.Task[JudgedTaskData, vf.State, JudgedTaskConfig]):
         trace.info["verdict"] = verdict.model_dump(mode="json")
         # An error leaves the reward unset, so that the rollout is no sample of a training.
         if verdict.reward is None:
-            raise vf.SandboxError(f"no verdict: {headline(verdict)}")
+            raise vf.SandboxError(f"no verdict: {verdict_line(verdict)}")
         return verdict.reward
 
 

@@ -16,8 +16,8 @@ from agentbench.audit.patch import FilePatch, parse_patch
 from agentbench.audit.run_facts import RunFolder, UnreadableRunFileError, read_attempt
 from agentbench.errors import InputError
 from agentbench.extensions.behaviour.actions import Action, Call, actions_of, calls_of
+from agentbench.extensions.behaviour.changed_scopes import CodeScope, changed_scopes
 from agentbench.extensions.behaviour.commands import ActionKind
-from agentbench.extensions.behaviour.places import Place, changed_places
 from agentbench.models.conversation import Role
 from agentbench.models.trajectory import Step, Trajectory
 from agentbench.runs.store.configuration import TaskEntry
@@ -56,7 +56,7 @@ class Need(StrEnum):
 
     CHANGE = "change"
     REFERENCE = "reference"
-    PLACES = "places"
+    SCOPES = "scopes"
     TRAJECTORY = "trajectory"
     ANSWERS = "answers"
     TIMELINE = "timeline"
@@ -85,9 +85,9 @@ class Reference:
         return tuple(file.path for file in self.patch)
 
     @cached_property
-    def places(self) -> frozenset[Place] | None:
+    def scopes(self) -> frozenset[CodeScope] | None:
         """The places that it changes; None: unknown."""
-        return changed_places(self.patch, self.base) if self.mirror is not None else None
+        return changed_scopes(self.patch, self.base) if self.mirror is not None else None
 
     def base(self, path: str) -> bytes | None:
         """The content of a file at the base commit; None: there is none, or it is unknown."""
@@ -119,9 +119,9 @@ class BehaviourFacts:
         return tuple(file for file in self.change if is_code(file.path))
 
     @cached_property
-    def places(self) -> frozenset[Place] | None:
+    def scopes(self) -> frozenset[CodeScope] | None:
         """The places that the change is in; None: unknown."""
-        return changed_places(self.code, self.reference.base) if self.reference else None
+        return changed_scopes(self.code, self.reference.base) if self.reference else None
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -207,10 +207,10 @@ class BehaviourReader:
             lacking[Need.TIMELINE] = "the run noted no timeline (--timeline)"
         reference = self._reference(record)
         if isinstance(reference, str):
-            lacking[Need.REFERENCE] = lacking[Need.PLACES] = reference
+            lacking[Need.REFERENCE] = lacking[Need.SCOPES] = reference
         if record.patch is None:
             why = "no change of the agent could be read"
-            lacking |= dict.fromkeys((Need.CHANGE, Need.PLACES), why)
+            lacking |= dict.fromkeys((Need.CHANGE, Need.SCOPES), why)
         facts = BehaviourFacts(
             record=record,
             # What tools leave behind, such as .pytest_cache, is no work of the agent.
@@ -222,9 +222,9 @@ class BehaviourReader:
             limits=self._limits.get(record.task_digest),
             lacking=lacking,
         )
-        known = facts.reference is not None and facts.reference.places and facts.places is not None
+        known = facts.reference is not None and facts.reference.scopes and facts.scopes is not None
         if not known:
-            lacking.setdefault(Need.PLACES, "the changed functions are not known")
+            lacking.setdefault(Need.SCOPES, "the changed functions are not known")
         return facts
 
     def _trajectory(self, record: AttemptRecord) -> Trajectory | str:

@@ -200,8 +200,8 @@ def _reference(facts: BehaviourFacts) -> Reference:
     return facts.reference
 
 
-def _wrong_place(facts: BehaviourFacts) -> Signs:
-    wanted, own = _reference(facts).places or frozenset(), facts.places or frozenset()
+def _wrong_scope(facts: BehaviourFacts) -> Signs:
+    wanted, own = _reference(facts).scopes or frozenset(), facts.scopes or frozenset()
     shared = {file for file in _shared_files(facts) if file.endswith(".py")}
     if facts.record.resolved or not shared or own & wanted:
         return
@@ -213,7 +213,7 @@ def _wrong_place(facts: BehaviourFacts) -> Signs:
 
 
 def _wrong_change(facts: BehaviourFacts) -> Signs:
-    shared = (facts.places or frozenset()) & (_reference(facts).places or frozenset())
+    shared = (facts.scopes or frozenset()) & (_reference(facts).scopes or frozenset())
     if not facts.record.resolved:
         for place in sorted(shared):
             where = place.name or "code outside of functions"
@@ -631,8 +631,8 @@ RULES: Mapping[Tag, Rule] = {
     Tag.BROKE_OTHER_TESTS: Rule(_broke_other_tests),
     Tag.OVER_BROAD: Rule(_over_broad, (Need.CHANGE, Need.REFERENCE)),
     Tag.WRONG_FILE: Rule(_wrong_file, (Need.CHANGE, Need.REFERENCE)),
-    Tag.WRONG_PLACE: Rule(_wrong_place, (Need.CHANGE, Need.REFERENCE, Need.PLACES)),
-    Tag.WRONG_CHANGE: Rule(_wrong_change, (Need.CHANGE, Need.REFERENCE, Need.PLACES)),
+    Tag.WRONG_PLACE: Rule(_wrong_scope, (Need.CHANGE, Need.REFERENCE, Need.SCOPES)),
+    Tag.WRONG_CHANGE: Rule(_wrong_change, (Need.CHANGE, Need.REFERENCE, Need.SCOPES)),
     Tag.NEVER_OPENED: Rule(_never_opened, (Need.TRAJECTORY, Need.CHANGE, Need.REFERENCE)),
     Tag.OPENED_NOT_EDITED: Rule(_opened_not_edited, (Need.TRAJECTORY, Need.CHANGE, Need.REFERENCE)),
     Tag.NEVER_RAN_TESTS: Rule(_never_ran_tests, (Need.TRAJECTORY,)),

@@ -23,7 +23,7 @@ from agentbench.importers.dockerfiles import DockerfileEnd
 from agentbench.scoring.steps import RewardStrategy
 from agentbench.tasks.compose_file import MAIN
 from agentbench.tasks.problem import TaskId
-from agentbench.tasks.scripts import VerifierPlace
+from agentbench.tasks.scripts import VerifierEnvironment
 from agentbench.tasks.steps import STEPS_FOLDER
 from agentbench.tasks.task_file import TaskFile
 
@@ -133,7 +133,7 @@ def _step(
 ) -> dict[str, object]:
     """A step with all of its values, so that no value of `[verifier]` applies."""
     whole = form.in_step(step)
-    verifier = {"environment": VerifierPlace.FRESH, **_verifier(folder, whole, image)}
+    verifier = {"environment": VerifierEnvironment.FRESH, **_verifier(folder, whole, image)}
     del verifier["threshold"]
     if whole.verifier.is_separate:
         images = {"image", "dockerfile", "compose"}
@@ -214,7 +214,7 @@ def _verifier(folder: Path, form: HarborTaskFile, image: DockerfileEnd) -> dict[
         "user": image.user_of(verifier.user),
     }
     if not verifier.is_separate:
-        table["environment"] = VerifierPlace.SHARED
+        table["environment"] = VerifierEnvironment.SHARED
     else:
         table |= _own_image(folder, verifier.environment)
         table |= _taken(form, image.workdir or DEFAULT_WORKDIR)

@@ -185,7 +185,7 @@ def _find_environment(
     recipe = own or shipped
     if recipe is not None and recipe.refuse:
         raise UnknownEnvironmentError(recipe.refuse)
-    image = _chosen_image(instance, sources, own, is_known=shipped is not None)
+    image = _image_for(instance, sources, own, is_known=shipped is not None)
     if image:
         return _in_image(image, recipe, instance)
     config = instance.install_config
@@ -207,7 +207,7 @@ def _find_environment(
     return detected
 
 
-def _chosen_image(
+def _image_for(
     instance: SwebenchInstance,
     sources: EnvironmentSources,
     own: InstallRecipe | None,

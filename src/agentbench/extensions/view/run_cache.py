@@ -18,7 +18,7 @@ from agentbench.extensions.view.runs_folder import RUN_FILE
 from agentbench.report.leaderboard import task_set
 from agentbench.report.summary import ResultSummary
 from agentbench.runs.store.configuration import RunConfiguration
-from agentbench.runs.store.reading import ATTEMPTS, RunRecords, last_tries, read_run
+from agentbench.runs.store.reading import ATTEMPTS, RunRecords, last_attempt_folders, read_run
 from agentbench.runs.store.store import RunStore, is_run_locked
 from agentbench.runs.store.summaries import AttemptSummary
 from agentbench.taxonomy import StageName
@@ -72,7 +72,7 @@ class RunningAttempts:
                 with suppress(OSError), os.scandir(entry.path) as attempts:
                     self._open |= {f"{entry.name}/{attempt.name}" for attempt in attempts}
         self._open = {folder for folder in self._open if folder not in recorded}
-        last = last_tries(self._open)
+        last = last_attempt_folders(self._open)
         running = (read_running_attempt(self._attempts, folder) for folder in last)
         current = [one for one in running if one is not None and one.began >= since]
         return sorted(current, key=lambda one: (one.began, one.folder))

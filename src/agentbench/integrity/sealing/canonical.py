@@ -260,13 +260,13 @@ def recording_of(record: JsonObject) -> Recording | None:
             return None
 
 
-def shown(value: CanonicalValue, limit: int = 200) -> str:
+def value_text(value: CanonicalValue, limit: int = 200) -> str:
     """A value as a shortened text for people."""
-    text = _shown(value, limit)
+    text = _item_text(value, limit)
     return text if len(text) <= limit else text[: max(limit - 1, 0)] + "…"
 
 
-def _shown(value: CanonicalValue, limit: int) -> str:
+def _item_text(value: CanonicalValue, limit: int) -> str:
     match value:
         case Leaf(kind="back"):
             return "..."
@@ -276,18 +276,18 @@ def _shown(value: CanonicalValue, limit: int) -> str:
             text = repr(single[: limit + 1] if isinstance(single, str | bytes) else single)
             return f"bytearray({text})" if kind == "bytearray" else text
         case Group():
-            return _shown_group(value, limit)
+            return _group_text(value, limit)
         case Instance():
-            return _shown_instance(value, limit)
+            return _instance_text(value, limit)
         case Digest(sha256=sha256, count=count):
             return f"<{count} values, SHA-256 {sha256[:12]}…>"
         case Unreadable():
             return "<unreadable>"
 
 
-def _shown_group(group: Group, limit: int) -> str:
+def _group_text(group: Group, limit: int) -> str:
     kind = group.kind
-    texts = [_shown(item, limit) for item in group.items[: limit + 1]]
+    texts = [_item_text(item, limit) for item in group.items[: limit + 1]]
     if kind == "pair" and len(texts) == 2:
         return ": ".join(texts)
     if kind in ("class", "function", "module", "constant") and texts:
@@ -301,16 +301,16 @@ def _shown_group(group: Group, limit: int) -> str:
     return f"{kind}({inner})" if brackets is None else f"{brackets[0]}{inner}{brackets[1]}"
 
 
-def _shown_instance(instance: Instance, limit: int) -> str:
+def _instance_text(instance: Instance, limit: int) -> str:
     member = dict(instance.public).get("name")
     if instance.kind == "enum" and isinstance(member, Leaf) and isinstance(member.value, str):
         return f"{instance.name}.{member.value}"
     inner = instance.disclosed("str") if instance.kind == "exception" else instance.base
     if instance.kind in ("exception", "subclass"):
-        return f"{instance.name}({'' if inner is None else _shown(inner, limit)})"
+        return f"{instance.name}({'' if inner is None else _item_text(inner, limit)})"
     for method in ("repr", "str"):
         said = instance.disclosed(method)
         if isinstance(said, Leaf) and isinstance(said.value, str):
             return said.value[: limit + 1]
-    parts = [f"{name}={_shown(part, limit)}" for name, part in instance.public[: limit + 1]]
+    parts = [f"{name}={_item_text(part, limit)}" for name, part in instance.public[: limit + 1]]
     return f"{instance.name}({', '.join(parts)})"

@@ -14,7 +14,7 @@ from agentbench.integrity.sealing.canonical import (
     Leaf,
     Unreadable,
     digest_of,
-    shown,
+    value_text,
 )
 from agentbench.integrity.sealing.expected_trees import (
     Anything,
@@ -134,7 +134,7 @@ def _equal_groups(left: Group, right: Group) -> Agreement:
     if left.kind in (*SEQUENCES, "ordered"):
         return _equal_sequences(left.items, right.items) if kinds[0] == kinds[1] else Agreement.NO
     if left.kind == "function" and left == right:
-        is_local = any(isinstance(i, Leaf) and "<" in shown(i) for i in left.items)  # <lambda>
+        is_local = any(isinstance(i, Leaf) and "<" in value_text(i) for i in left.items)  # <lambda>
         return Agreement.UNKNOWN if is_local else Agreement.YES
     return _equal_plain(left, right)
 

@@ -416,26 +416,26 @@ def _values_by_site(
 def _recorded(recording: Recording, *, with_keys: bool) -> Iterator[str | float]:
     raised = () if recording.raised is None else (recording.raised,)
     for value in (*recording.values, *raised, *(recording.warned or ())):
-        yield from _leaves(value, with_keys=with_keys)
+        yield from _leaf_texts(value, with_keys=with_keys)
 
 
 # The texts and numbers in a value. Tests name the fields of a project's dict, too.
-def _leaves(value: CanonicalValue, *, with_keys: bool) -> Iterator[str | float]:
+def _leaf_texts(value: CanonicalValue, *, with_keys: bool) -> Iterator[str | float]:
     match value:
         case Leaf(value=single):
             yield from _text_of(single)
         case Digest(sha256=sha256):
             yield sha256
         case Group(kind="pair", items=(Leaf(value=str() | bytes()), item)) if not with_keys:
-            yield from _leaves(item, with_keys=with_keys)
+            yield from _leaf_texts(item, with_keys=with_keys)
         case Group(items=items):
             for item in items:
-                yield from _leaves(item, with_keys=with_keys)
+                yield from _leaf_texts(item, with_keys=with_keys)
         case Instance():
             text = value.disclosed("str") if value.kind == "exception" else None
             for part in (value.base, text, *(part for _, part in value.public)):
                 if part is not None:
-                    yield from _leaves(part, with_keys=with_keys)
+                    yield from _leaf_texts(part, with_keys=with_keys)
         case _:
             pass
 

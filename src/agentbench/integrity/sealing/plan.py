@@ -15,7 +15,7 @@ from agentbench.integrity.control_plan import ControlledTests, FunctionKey, deco
 from agentbench.integrity.expectation_changes.engine import shorten
 from agentbench.integrity.records import SealedMismatch, VisibleValue
 from agentbench.integrity.sealing import evaluation
-from agentbench.integrity.sealing.canonical import Recording, shown
+from agentbench.integrity.sealing.canonical import Recording, value_text
 from agentbench.integrity.sealing.checks import Comparison, LikeReference, Site, Truthiness
 from agentbench.integrity.sealing.equality import Agreement
 from agentbench.integrity.sealing.expected_texts import ELSEWHERE
@@ -563,7 +563,7 @@ def _assessed(
         case Agreement.NO:
             raised = () if recording.raised is None else (recording.raised,)
             values = (*recording.values, *raised, *(recording.warned or ()))
-            actual = ", ".join(map(shown, values)) or "nothing"
+            actual = ", ".join(map(value_text, values)) or "nothing"
             return _Assessment(mismatch=(evaluator.expected_text(recording), actual))
         case Agreement.UNKNOWN:
             return _Assessment(unsealed=_DOUBTFUL.format(line))

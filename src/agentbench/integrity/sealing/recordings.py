@@ -159,8 +159,8 @@ def _events_agree(recording: Recording, references: Sequence[Recording]) -> bool
         return same_as_reference(recording.raised, raised)
     if recording.warned is None:
         return True
-    ours = {_shown_type(value) for value in recording.warned}
-    if all(ours != {_shown_type(v) for v in other.warned or ()} for other in references):
+    ours = {_type_text(value) for value in recording.warned}
+    if all(ours != {_type_text(v) for v in other.warned or ()} for other in references):
         return False
     columns = zip(*(other.warned or () for other in references), strict=False)
     return all(
@@ -169,7 +169,7 @@ def _events_agree(recording: Recording, references: Sequence[Recording]) -> bool
     )
 
 
-def _shown_type(value: CanonicalValue) -> str:
+def _type_text(value: CanonicalValue) -> str:
     return value.name if isinstance(value, Instance) else ""
 
 

@@ -81,10 +81,10 @@ class LocalExecutor:
         self._pool.shutdown(wait=True)
 
     def start(self, planned: PlannedAttempt) -> None:
-        def made() -> FinishedAttempt:
+        def work() -> FinishedAttempt:
             return FinishedAttempt(planned=planned, record=self._make(planned))
 
-        self._pool.submit(made).add_done_callback(self._ended.put)
+        self._pool.submit(work).add_done_callback(self._ended.put)
 
     def ended(self, *, within: float) -> Sequence[FinishedAttempt]:
         try:

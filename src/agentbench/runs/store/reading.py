@@ -148,7 +148,7 @@ class AttemptFolder:
         return cls(attempt=attempt, retry=retry, rescored=rescored, name=name)
 
 
-def last_tries(names: Iterable[str]) -> list[str]:
+def last_attempt_folders(names: Iterable[str]) -> list[str]:
     """The folder of each attempt's last try; the names begin with the folder of the task."""
     tries = [found for name in names if (found := AttemptFolder.of(name)) and not found.rescored]
     tries.sort(key=lambda one: (one.name.partition("/")[0], one))

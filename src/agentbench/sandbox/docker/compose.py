@@ -263,16 +263,16 @@ class ComposeRunner:
         name = f"agentbench-{uuid.uuid4().hex}"
         labels = {**labels_of("sandbox", self._owner), PROJECT: name}
         shared = None
-        if services.on_localhost and model.beside:
+        if services.on_localhost and model.other_services:
             shared = SharedNetwork(
                 image=plan.image,
-                outside=networked_services(services.file) & model.beside.keys(),
+                outside=networked_services(services.file) & model.other_services.keys(),
                 resolves_names=plan.network or plan.use.changes_network,
             )
         settings = ProjectSettings(
             name=name,
             labels=labels,
-            images=self._images(services, model, model.beside, cancel),
+            images=self._images(services, model, model.other_services, cancel),
             limits=replace(limits, cpus=min(limits.cpus, self._engine.facts.cpus)),
             network_options=packet_size(self._engine) if network else _INHIBIT_ADDRESS,
             network=network,
@@ -281,7 +281,7 @@ class ComposeRunner:
         project = ComposeProject(self._engine, model, settings)
         document = model.document(settings)
         try:
-            if model.beside:
+            if model.other_services:
                 try:
                     self._start(project, document, cancel)
                 except (RunCancelled, SandboxError):

@@ -201,7 +201,7 @@ class ComposeModel:
             raise ServiceError("\n".join(f"{file}: {fault}" for fault in faults))
 
     @property
-    def beside(self) -> Mapping[str, Service]:
+    def other_services(self) -> Mapping[str, Service]:
         return {name: each for name, each in self.services.items() if name != MAIN}
 
     def shared_files(self, service: Service) -> Iterator[tuple[str, str]]:
@@ -226,21 +226,21 @@ class ComposeModel:
         return needed is not None and needed.condition == _ENDED
 
     def main_networks(self) -> Mapping[str, Network]:
-        used = {name for each in self.beside.values() for name in each.networks}
+        used = {name for each in self.other_services.values() for name in each.networks}
         own = self.services[MAIN].networks
         return {name: each or Network() for name, each in own.items() if name in used}
 
     def document(self, project: ProjectSettings) -> Mapping[str, object]:
         """The compose file of one project, without the sandbox."""
         limits, labels = project.limits, dict(project.labels)
-        declared = {name: each.memory_mib for name, each in self.beside.items()}
+        declared = {name: each.memory_mib for name, each in self.other_services.items()}
         memory = self._shares(declared, limits.memory_mib, "MiB of memory", "memory_mib")
-        declared = {name: each.cores for name, each in self.beside.items()}
+        declared = {name: each.cores for name, each in self.other_services.items()}
         cores = self._shares(declared, limits.cpus, "CPUs", "cpus")
         tables: dict[str, JsonTable] = {
             "services": {
                 name: self._service(name, project, int(memory[name] * (1 << 20)), cores[name])
-                for name in self.beside
+                for name in self.other_services
             },
             "networks": {
                 name: {
@@ -428,7 +428,7 @@ def with_main(plan: ContainerPlan, model: ComposeModel, project: ProjectSettings
     if any(name.lower().endswith("_proxy") for name in proxies):
         for variable in ("no_proxy", "NO_PROXY"):
             known = proxies.get(variable)
-            proxies[variable] = ",".join([*([known] if known else []), *model.beside])
+            proxies[variable] = ",".join([*([known] if known else []), *model.other_services])
     ulimits: list[Mapping[str, object]] = []
     for name, value in main.ulimits.items():
         limits = value if isinstance(value, dict) else {"soft": value, "hard": value}

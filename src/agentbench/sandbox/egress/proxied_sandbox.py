@@ -106,7 +106,7 @@ class ProxiedSandbox:
             return self._inner.run(command)
         relayed = replace(command, env={**self._variables, **command.env})
         if self._is_lasting:
-            relayed = self._relay.beside(relayed)
+            relayed = self._relay.with_tunnel(relayed)
         else:
             relayed = self._relay.around(relayed, _PLACEHOLDER)
         return self._inner.run(relayed).replace(argv=command.argv)
@@ -148,7 +148,7 @@ class ProxiedSandbox:
     def _variables_for(self, hosts: tuple[str, ...]) -> Mapping[str, str]:
         if self._is_lasting:
             # Processes outlive their command, so the relay must, too.
-            started = self._relay.beside(self._relay.detached(_STARTED_WITHIN))
+            started = self._relay.with_tunnel(self._relay.detached(_STARTED_WITHIN))
             port = self._checked(started, expected=r"[0-9]{1,5}\s*").strip()
             address = f"http://127.0.0.1:{port}"
         else:

@@ -41,7 +41,7 @@ class Changes:
         self._files: dict[str, list[Any]] = {}
         self._bytes = 0
 
-    def look(self) -> dict[str, Any]:
+    def scan(self) -> dict[str, Any]:
         """What changed since the last look.
 
         Returns:
@@ -127,7 +127,7 @@ def serve(root: str) -> None:
     for line in sys.stdin.buffer:
         if changes is None:
             changes = Changes(root, json.loads(line))
-        answer = json.dumps(changes.look()).encode()
+        answer = json.dumps(changes.scan()).encode()
         sys.stdout.buffer.write(len(answer).to_bytes(8, "big") + answer)
         sys.stdout.buffer.flush()
 

@@ -314,14 +314,14 @@ def _dict_of(builder: FormBuilder, value: "Any") -> "Form":
     return ["dict", *builder.pairs((key, value[key]) for key in keys)]
 
 
-def _shown(builder: FormBuilder, text: str) -> "Form":
+def _as_text(builder: FormBuilder, text: str) -> "Form":
     return builder.form(_ADDRESS.sub(" at 0x", str.__str__(text)))
 
 
 # The name, the methods that a class must have, those that it must not have, and the call.
 _DISCLOSURES = (
-    ("str", ("__str__",), (), lambda b, v: _shown(b, str(v))),
-    ("repr", ("__repr__",), (), lambda b, v: _shown(b, repr(v))),
+    ("str", ("__str__",), (), lambda b, v: _as_text(b, str(v))),
+    ("repr", ("__repr__",), (), lambda b, v: _as_text(b, repr(v))),
     ("bool", ("__bool__",), (), lambda b, v: b.form(bool(v))),
     ("bool", ("__len__",), ("__bool__",), lambda b, v: b.form(bool(v))),
     ("index", ("__index__",), (), lambda b, v: b.form(v.__index__())),

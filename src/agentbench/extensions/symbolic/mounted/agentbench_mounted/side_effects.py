@@ -36,7 +36,7 @@ def discard_output() -> int:
     return own
 
 
-def leaves_process(event: str, args: tuple[object, ...]) -> bool:
+def has_outside_effect(event: str, args: tuple[object, ...]) -> bool:
     """Whether an event of `sys.addaudithook` writes, sends or starts something."""
     if event == "open":
         path, _mode, flags = args
@@ -77,7 +77,7 @@ class ProcessGuard:
             self._active = before
 
     def _check(self, event: str, args: tuple[object, ...]) -> None:
-        if self._active and leaves_process(event, args):
+        if self._active and has_outside_effect(event, args):
             self.blocked = self.blocked or event
             raise BlockedError(event)
 
@@ -109,7 +109,7 @@ class EffectRecorder:
                 step["reached"] = self._reached
 
     def _check(self, event: str, args: tuple[object, ...]) -> None:
-        if self._active and not self._reached and leaves_process(event, args):
+        if self._active and not self._reached and has_outside_effect(event, args):
             self._reached = event
 
 

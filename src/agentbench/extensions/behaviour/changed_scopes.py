@@ -12,14 +12,14 @@ ReadFile = Callable[[str], bytes | None]
 """The content of a file at the base commit; None: there is none, or it is unknown."""
 
 
-class Place(NamedTuple):
+class CodeScope(NamedTuple):
     """A function, method or class; its name is empty for code outside of all of them."""
 
     file: str
     name: str
 
 
-def changed_places(patch: tuple[FilePatch, ...], read: ReadFile) -> frozenset[Place] | None:
+def changed_scopes(patch: tuple[FilePatch, ...], read: ReadFile) -> frozenset[CodeScope] | None:
     """The places that a patch changes, in Python files.
 
     Lines outside of functions and classes count only in a file where nothing else is changed: most
@@ -28,7 +28,7 @@ def changed_places(patch: tuple[FilePatch, ...], read: ReadFile) -> frozenset[Pl
     Returns:
         The places; None if a file of the patch is unknown or is not valid Python.
     """
-    found: set[Place] = set()
+    found: set[CodeScope] = set()
     for file in patch:
         if not file.path.endswith(".py") or file.removed:
             continue
@@ -41,7 +41,7 @@ def changed_places(patch: tuple[FilePatch, ...], read: ReadFile) -> frozenset[Pl
         except python_syntax.UNPARSABLE:
             return None
         names = {*_names(old, _removed(file)), *_names(new, (n for n, _ in file.added()))}
-        found.update(Place(file.path, name) for name in (names - {""} or names))
+        found.update(CodeScope(file.path, name) for name in (names - {""} or names))
     return frozenset(found)
 
 

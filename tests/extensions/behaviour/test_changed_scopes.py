@@ -3,7 +3,7 @@
 import pytest
 
 from agentbench.audit.patch import parse_patch
-from agentbench.extensions.behaviour.places import Place, changed_places
+from agentbench.extensions.behaviour.changed_scopes import CodeScope, changed_scopes
 from tests.e2e.small_task import patch_of
 
 SOURCE = """\
@@ -25,9 +25,9 @@ class Box:
 """
 
 
-def places(after: str, before: str = SOURCE) -> frozenset[Place] | None:
+def scopes(after: str, before: str = SOURCE) -> frozenset[CodeScope] | None:
     patch = parse_patch(patch_of("a.py", before, after).encode())
-    return changed_places(patch, lambda path: before.encode() if path == "a.py" else None)
+    return changed_scopes(patch, lambda path: before.encode() if path == "a.py" else None)
 
 
 @pytest.mark.parametrize(
@@ -45,18 +45,18 @@ def places(after: str, before: str = SOURCE) -> frozenset[Place] | None:
     ],
 )  # fmt: skip
 def test_change_is_in_the_innermost_function(old: str, new: str, names: set[str]) -> None:
-    assert places(SOURCE.replace(old, new)) == {Place("a.py", name) for name in names}
+    assert scopes(SOURCE.replace(old, new)) == {CodeScope("a.py", name) for name in names}
 
 
 def test_invalid_python_is_unknown() -> None:
-    assert places(SOURCE + "def (:\n") is None
+    assert scopes(SOURCE + "def (:\n") is None
 
 
 def test_patch_of_another_text_is_unknown() -> None:
     patch = parse_patch(patch_of("a.py", SOURCE, SOURCE.replace("1", "2")).encode())
-    assert changed_places(patch, lambda _: b"other\n") is None
+    assert changed_scopes(patch, lambda _: b"other\n") is None
 
 
 def test_files_of_other_languages_have_no_places() -> None:
     patch = parse_patch(patch_of("a.js", "x = 1\n", "x = 2\n").encode())
-    assert changed_places(patch, lambda _: b"x = 1\n") == frozenset()
+    assert changed_scopes(patch, lambda _: b"x = 1\n") == frozenset()
