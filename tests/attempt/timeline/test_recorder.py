@@ -15,7 +15,12 @@ from typing import Any
 import pytest
 
 from agentbench.attempt.timeline import recorder as recorder_module
-from agentbench.attempt.timeline.recorder import TimelineRecorder, timeline_sidecar
+from agentbench.attempt.timeline.recorder import (
+    ScannedChanges,
+    TimelineRecorder,
+    scan_of,
+    timeline_sidecar,
+)
 from agentbench.core.files import FileContent
 from agentbench.sandbox.mounted import changes
 from agentbench.sandbox.mounted.changes import Changes
@@ -41,12 +46,12 @@ def recorder(tmp_path: Path) -> Iterator[TimelineRecorder]:
     made.close()
 
 
-def looked(files: dict[str, bytes | None], **more: Any) -> dict[str, Any]:
+def scanned(files: dict[str, bytes | None]) -> ScannedChanges:
     encoded = {
-        path: [None if content is None else base64.b64encode(content).decode(), False]
+        path: (None if content is None else base64.b64encode(content).decode(), False)
         for path, content in files.items()
     }
-    return {"files": encoded, "removed": [], "marks": {}, "truncated": False, **more}
+    return ScannedChanges(files=encoded, removed=[], marks={}, truncated=False)
 
 
 def states(recorder: TimelineRecorder) -> list[dict[str, str | None]]:
@@ -63,7 +68,7 @@ def test_states_are_noted_in_order_and_equal_ones_have_one_name(
     recorder: TimelineRecorder, workspace: Path
 ) -> None:
     file = workspace / "a.py"
-    with recorder.scanning(Changes(str(workspace)).scan):
+    with recorder.scanning(scan_of(Changes(str(workspace)))):
         for text in ("2", "2", "1", "2"):
             file.write_text(text)
             recorder.note()
@@ -77,7 +82,7 @@ def test_states_are_noted_in_order_and_equal_ones_have_one_name(
 def test_state_in_the_middle_of_work_waits_for_a_pause(
     recorder: TimelineRecorder, workspace: Path
 ) -> None:
-    with recorder.scanning(Changes(str(workspace)).scan):
+    with recorder.scanning(scan_of(Changes(str(workspace)))):
         (workspace / "b.py").write_text("half")
         recorder.note(is_waiting=False)
         (workspace / "b.py").write_text("whole")
@@ -90,13 +95,13 @@ def test_state_that_nobody_could_look_at_has_the_time_when_it_began(
     recorder: TimelineRecorder, workspace: Path
 ) -> None:
     watched = Changes(str(workspace))
-    with recorder.scanning(watched.scan):
+    with recorder.scanning(scan_of(watched)):
         pass
     (workspace / "a.py").write_text("2")
     at = datetime(2026, 11, 29, tzinfo=UTC)
     recorder.note(at)
     recorder.note()
-    with recorder.scanning(watched.scan):
+    with recorder.scanning(scan_of(watched)):
         pass
     assert [each.at for each in recorder.noted][1:] == [at]
 
@@ -111,18 +116,53 @@ def test_last_state_is_the_extracted_one(recorder: TimelineRecorder) -> None:
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", ""])
 def test_path_out_of_the_workspace_is_no_state(recorder: TimelineRecorder, path: str) -> None:
-    with recorder.scanning(lambda: looked({path: b"x"})):
+    with recorder.scanning(lambda: scanned({path: b"x"})):
         recorder.note()
     assert recorder.noted == []
 
 
+def sized(answer: bytes) -> bytes:
+    return len(answer).to_bytes(8, "big") + answer
+
+
+@contextmanager
+def answering(recorder: TimelineRecorder, *answers: bytes) -> Iterator[None]:
+    """A program in the sandbox that answers with these bytes, whatever it is asked."""
+    ours, theirs = socket.socketpair()
+    sandbox: Any = SimpleNamespace(mounted=PurePosixPath, workspace=PurePosixPath("/w"))
+    with ours, theirs:
+        for answer in answers:
+            theirs.sendall(answer)
+        with timeline_sidecar(recorder, sandbox).attend(ours):
+            yield
+
+
 @pytest.mark.parametrize(
-    "answer", [{}, {"files": 1}, looked({}, marks=None), looked({"a": b""}, removed=[1])]
+    "answer",
+    [
+        sized(b"{}"),
+        sized(b"[" * 10_000),
+        sized(b'{"files": 1, "removed": [], "marks": {}, "truncated": false}'),
+        sized(b'{"files": {"a": ["x"]}, "removed": [], "marks": {}, "truncated": false}'),
+        sized(b'{"files": {}, "removed": [1], "marks": {}, "truncated": false}'),
+        sized(b'{"files": {}, "removed": [], "marks": {"a": "x"}, "truncated": false}'),
+        (1 << 60).to_bytes(8, "big"),
+    ],
 )
 def test_malformed_answer_is_no_state_and_no_error(
-    recorder: TimelineRecorder, answer: dict[str, Any]
+    recorder: TimelineRecorder, answer: bytes
 ) -> None:
-    with recorder.scanning(lambda: answer):
+    good = b'{"files": {}, "removed": [], "marks": {}, "truncated": false}'
+    with answering(recorder, answer, sized(good)):
+        recorder.note()
+    assert recorder.noted == []
+
+
+def test_late_answer_holds_nothing_up(
+    recorder: TimelineRecorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "_ANSWERS_WITHIN", 0.2)
+    with answering(recorder, (100).to_bytes(8, "big"), b"{"):
         recorder.note()
     assert recorder.noted == []
 
@@ -131,7 +171,7 @@ def test_flood_of_files_and_bytes_is_announced(
     recorder: TimelineRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorder_module, "_MAX_CHANGED", 3)
-    flood = iter([looked({}), looked({str(n): b"x" for n in range(4)})])
+    flood = iter([scanned({}), scanned({str(n): b"x" for n in range(4)})])
     with recorder.scanning(lambda: next(flood)):
         recorder.note()
     assert states(recorder) == [{}]
@@ -145,7 +185,7 @@ def test_many_states_are_thinned_out_evenly(
 ) -> None:
     monkeypatch.setattr(recorder_module, "_MAX_NOTED", 8)
     numbers = iter(range(1000))
-    with recorder.scanning(lambda: looked({"b.py": str(next(numbers)).encode()})):
+    with recorder.scanning(lambda: scanned({"b.py": str(next(numbers)).encode()})):
         for _ in range(60):
             recorder.note()
     found = [int(str(state["b.py"])) for state in states(recorder)]
@@ -157,7 +197,7 @@ def test_many_states_are_thinned_out_evenly(
 
 
 def test_large_file_is_named_and_the_rest_is_noted(recorder: TimelineRecorder) -> None:
-    with recorder.scanning(lambda: looked({"big": None, "b.py": b"2"})):
+    with recorder.scanning(lambda: scanned({"big": None, "b.py": b"2"})):
         pass
     assert states(recorder) == [{"b.py": "2"}]
     assert list(recorder.notes) == ["big is too large or cannot be read; its changes are missing"]

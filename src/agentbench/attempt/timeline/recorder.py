@@ -17,12 +17,12 @@ from itertools import chain, repeat
 from pathlib import Path, PurePosixPath
 from socket import socket
 from threading import Event, Lock, Thread
-from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from agentbench.attempt.timeline.document import NotedState
 from agentbench.core.display_text import printable
 from agentbench.core.files import FileContent
+from agentbench.core.schema import Schema
 from agentbench.sandbox.interface import Command, HasHostWorkspace, ReadOnlyMount, Sandbox, Sidecar
 from agentbench.sandbox.mounted import changes
 from agentbench.sandbox.relay import python_program
@@ -37,7 +37,17 @@ _ANSWERS_WITHIN = 10.0  # seconds; a scan of 50,000 files on a busy machine take
 _PAUSE = 1.0  # seconds between two looks at the work of an agent without a model
 _SHARE = 50  # a look takes at most 1/50 of the time, however large the workspace is
 
-Scan = Callable[[], dict[str, Any]]
+
+class ScannedChanges(Schema):
+    """What one scan found; see `Changes.scan`."""
+
+    files: dict[str, tuple[str | None, bool]]
+    removed: list[str]
+    marks: dict[str, list[int]]
+    truncated: bool
+
+
+Scan = Callable[[], ScannedChanges]
 _StoredFiles = dict[PurePosixPath, tuple[str, bool] | None]  # digest and mode; None: removed
 StateFiles = dict[PurePosixPath, FileContent | None]
 
@@ -77,7 +87,7 @@ class TimelineRecorder:
             is_waiting: Whether the agent waits. If it may be in the middle of its work, the state
                 counts once nothing has changed since the last call.
         """
-        with self._lock, suppress(OSError, ValueError, KeyError, TypeError):
+        with self._lock, suppress(OSError, ValueError):  # a ValidationError is a ValueError
             at = self._unseen_since or at or datetime.now(UTC)
             if self._scan is None:
                 # Between two commands in a container nothing can look; the next look shows what
@@ -137,24 +147,24 @@ class TimelineRecorder:
     def close(self) -> None:
         self._archive.close()
 
-    def _add_files(self, looked: dict[str, Any]) -> bool:
-        """Add the changes of a look; returns whether there are any."""
-        for path in looked["removed"]:
+    def _add_files(self, scanned: ScannedChanges) -> bool:
+        """Add the changes of a scan; returns whether there are any."""
+        for path in scanned.removed:
             self._marks.pop(path, None)
-        self._marks.update(looked["marks"])
-        if looked["truncated"]:
+        self._marks.update(scanned.marks)
+        if scanned.truncated:
             self.notes["the workspace has more files than are looked at"] = None
-        for path, (encoded, executable) in looked["files"].items():
+        for path, (encoded, executable) in scanned.files.items():
             if encoded is None:
                 name = printable(path)
                 self.notes[f"{name} is too large or cannot be read; its changes are missing"] = None
             else:
-                content = base64.b64decode(encoded)
+                content = base64.b64decode(encoded, validate=True)
                 file = FileContent(content=content, executable=bool(executable))
                 self._set(_safe(path), file)
-        for path in looked["removed"]:
+        for path in scanned.removed:
             self._set(_safe(path), None)
-        return bool(looked["files"] or looked["removed"])
+        return bool(scanned.files or scanned.removed)
 
     def _set(self, path: PurePosixPath, file: FileContent | None) -> None:
         """Set a file of the state; None: it was removed. What is as at the start is no change."""
@@ -214,10 +224,15 @@ def recording(recorder: TimelineRecorder, sandbox: Sandbox, *, has_model: bool) 
     """Note the states of a sandbox's workspace while the block runs."""
     with ExitStack() as stack:
         if (folder := _host_workspace(sandbox)) is not None:
-            stack.enter_context(recorder.scanning(changes.Changes(str(folder)).scan))
+            stack.enter_context(recorder.scanning(scan_of(changes.Changes(str(folder)))))
         if not has_model:
             stack.enter_context(noting_pauses(recorder))
         yield
+
+
+def scan_of(watched: changes.Changes) -> Scan:
+    """Scans of a folder of this machine."""
+    return lambda: ScannedChanges.model_validate(watched.scan())
 
 
 def _host_workspace(sandbox: Sandbox) -> Path | None:
@@ -229,32 +244,48 @@ def timeline_sidecar(recorder: TimelineRecorder, sandbox: Sandbox) -> Sidecar:
 
     @contextmanager
     def attend(stream: socket) -> Iterator[None]:
-        stream.settimeout(_ANSWERS_WITHIN)
-        lines = chain([recorder.known_marks()], repeat(b"\n"))
-        with recorder.scanning(lambda: _asked(stream, next(lines))):
+        with recorder.scanning(_AskedProgram(stream, recorder.known_marks())):
             yield
 
     argv = python_program(sandbox.mounted(_MOUNT), str(sandbox.workspace))
     return Sidecar(argv=argv, attend=attend)
 
 
-def _asked(stream: socket, line: bytes) -> dict[str, Any]:
-    stream.sendall(line)
-    size = int.from_bytes(_received(stream, 8), "big")
-    if size > _MAX_ANSWER:
-        raise ValueError("too long")
-    looked = json.loads(_received(stream, size))
-    return {name: looked[name] for name in ("files", "removed", "marks", "truncated")}
+class _AskedProgram:
+    """Asks the program in a sandbox, which the agent may have replaced, for its scans.
 
+    A whole answer has to come in time: otherwise an agent could hold the harness up. After one that
+    did not, the stream is no longer in step, and every further scan fails at once.
+    """
 
-def _received(stream: socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        chunk = stream.recv(min(1 << 16, size - len(data)))
-        if not chunk:
-            raise OSError("the program in the sandbox has ended")
-        data += chunk
-    return data
+    def __init__(self, stream: socket, known_marks: bytes) -> None:
+        self._stream = stream
+        self._lines = chain([known_marks], repeat(b"\n"))
+        self._is_in_step = True
+
+    def __call__(self) -> ScannedChanges:
+        if not self._is_in_step:
+            raise OSError("an earlier answer was late or malformed")
+        self._is_in_step = False
+        deadline = time.monotonic() + _ANSWERS_WITHIN
+        self._stream.settimeout(_ANSWERS_WITHIN)
+        self._stream.sendall(next(self._lines))
+        size = int.from_bytes(self._received(8, deadline), "big")
+        if size > _MAX_ANSWER:
+            raise ValueError("too long")
+        scanned = ScannedChanges.model_validate_json(self._received(size, deadline))
+        self._is_in_step = True
+        return scanned
+
+    def _received(self, size: int, deadline: float) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            self._stream.settimeout(max(deadline - time.monotonic(), 0.001))
+            chunk = self._stream.recv(min(1 << 16, size - len(data)))
+            if not chunk:
+                raise OSError("the program in the sandbox has ended")
+            data += chunk
+        return bytes(data)
 
 
 @contextmanager
