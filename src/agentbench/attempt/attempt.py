@@ -83,32 +83,34 @@ def run_attempt(
     with attempt.reproduced_bug() as state:
         if not isinstance(state, ReproducedBug):
             return attempt.record(agent, state)
-        inputs = AgentInputs(
-            agent=agent,
-            secrets=resources.secrets,
-            gateway=resources.gateway,
-            slot=slot,
-            recorder=attempt.timeline_recorder(state.ready.prepared),
-        )
-        # Made here and not by a stage: a script may judge in the agent's own sandbox.
-        # A sandbox that cannot be removed must not cost the record of what was judged in it.
-        with closing_sandboxes() as agents_sandbox:
-            work = attempt.run(
-                StageName.AGENT_RUN,
-                lambda sink: agent_run(
-                    replace(state.ready, sink=sink, stage=StageName.AGENT_RUN),
-                    inputs,
-                    agents_sandbox,
-                ),
+        with attempt.timeline_recorder(state.ready.prepared) as recorder:
+            inputs = AgentInputs(
+                agent=agent,
+                secrets=resources.secrets,
+                gateway=resources.gateway,
+                slot=slot,
+                recorder=recorder,
             )
-            if work is None or work.sandbox is None:  # nothing in it is judged any more
-                resources.background.remove(agents_sandbox.pop_all().close)
-            final = attempt.judged(state, work)
-        record = attempt.record(agent, replace(state.outputs, agent_run=work, final_test=final))
-        # After the verdict, on which it has no influence.
-        if inputs.recorder is not None:
-            attempt.judge_timeline(state, inputs.recorder)
-        return record
+            # Made here and not by a stage: a script may judge in the agent's own sandbox.
+            # A sandbox that cannot be removed must not cost the record of what was judged in it.
+            with closing_sandboxes() as agents_sandbox:
+                work = attempt.run(
+                    StageName.AGENT_RUN,
+                    lambda sink: agent_run(
+                        replace(state.ready, sink=sink, stage=StageName.AGENT_RUN),
+                        inputs,
+                        agents_sandbox,
+                    ),
+                )
+                if work is None or work.sandbox is None:  # nothing in it is judged any more
+                    resources.background.remove(agents_sandbox.pop_all().close)
+                final = attempt.judged(state, work)
+            outputs = replace(state.outputs, agent_run=work, final_test=final)
+            record = attempt.record(agent, outputs)
+            # After the verdict, on which it has no influence.
+            if recorder is not None:
+                attempt.judge_timeline(state, recorder)
+            return record
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -332,12 +334,14 @@ class Attempt:
             ),
         )
 
-    def timeline_recorder(self, prepared: PreparedTask) -> TimelineRecorder | None:
+    @contextmanager
+    def timeline_recorder(self, prepared: PreparedTask) -> Iterator[TimelineRecorder | None]:
         """Notes the states of the agent's work, if the run or the task asks for it."""
         settings, limits = self._resources.settings, self._task.problem.limits
         is_judged_by_script = self._task.answer_key.verifier is not None
         if is_judged_by_script or not (settings.timeline or limits.timeline):
-            return None
+            yield None
+            return
 
         def base(path: PurePosixPath) -> FileContent | None:
             content, entry = prepared.content(path), prepared.base.get(path)
@@ -345,14 +349,17 @@ class Attempt:
                 return None
             return FileContent(content=content, executable=entry.executable)
 
-        return TimelineRecorder(self._slot.folder / "agent" / "timeline.zip", base)
+        archive = self._slot.folder / "agent" / "timeline.zip"
+        with closing(TimelineRecorder(archive, base)) as recorder:
+            yield recorder
 
     def judge_timeline(self, state: ReproducedBug, recorder: TimelineRecorder) -> None:
-        """Judge the noted states, and store the timeline."""
-        with closing(recorder), self._deadline.paused():
-            most = self._resources.settings.timeline_judgements
+        """Judge the noted states, and store the timeline; an interrupted run has none."""
+        most = self._resources.settings.timeline_judgements
+        # The record is complete, and must not be lost with the rest.
+        with suppress(RunCancelled), self._deadline.paused():
             timeline = judge_timeline(state.ready, state.baseline, self.results, recorder, most)
-        self.files.save("timeline.json", timeline.model_dump_json(indent=1).encode())
+            self.files.save("timeline.json", timeline.model_dump_json(indent=1).encode())
 
     def record(self, agent: Agent, outputs: AttemptOutputs) -> AttemptRecord:
         """The record of the attempt, with its verdict; also writes its trajectory.
