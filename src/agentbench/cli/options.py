@@ -253,9 +253,12 @@ TimeoutScale = Annotated[
 
 def command_group(help_text: str) -> typer.Typer:
     """A group of commands, which shows its help if none is named."""
-    return typer.Typer(
+    group = typer.Typer(
         help=help_text, no_args_is_help=True, rich_markup_mode=None, add_completion=False
     )
+    # Without a callback, typer makes a group with one command that command.
+    group.callback()(lambda: None)
+    return group
 
 
 def parse_jobs(text: str) -> int | None:

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,10 @@ from agentbench.core.host import usable_cache_dir
 from agentbench.errors import InputError, UsageError
 from agentbench.report.taxonomy_page import WORDS, explain_exit_code, explain_reason, reason_facts
 from agentbench.taxonomy import FailureReason, StageName
+
+if TYPE_CHECKING:
+    from agentbench.attempt.record import AttemptRecord
+    from agentbench.runs.store.store import RunStore
 
 _MAX_NAMED = 100  # attempts that a message names
 
@@ -48,7 +52,6 @@ def show(
 
     Example: agentbench show last lru-expiry --log agent_run
     """
-    from agentbench.audit.run_facts import RunFolder
     from agentbench.report.attempt_files import log_name
     from agentbench.report.attempt_text import render_attempt
     from agentbench.runs.store.reading import read_run
@@ -71,10 +74,11 @@ def show(
         return
     folder = store.folder_of(record)
     if log is None:
-        work: Iterable[str] = ()
-        if (story := offers(Slot.BEHAVIOUR).get("story")) is not None:
-            work = story.load()(RunFolder.with_one(store, record), usable_cache_dir())
-        print_paged(render_attempt(record, folder, work), pager=not no_pager, style=line_style)
+        print_paged(
+            render_attempt(record, folder, _work(store, record)),
+            pager=not no_pager,
+            style=line_style,
+        )
         return
     path = folder / log_name(log)
     if not path.is_file():
@@ -87,6 +91,22 @@ def show(
     lines = path.read_bytes().decode("utf-8", "replace").splitlines()
     text = "".join(f"{printable(line, newlines=True)}\n" for line in lines)
     print_paged(text, pager=not no_pager)
+
+
+def _work(store: "RunStore", record: "AttemptRecord") -> Iterable[str]:
+    """What the agent did; nothing without the extension that knows it."""
+    from agentbench.audit.run_facts import RunFolder
+
+    story = offers(Slot.BEHAVIOUR).get("story")
+    if story is None:
+        return ()
+    try:
+        run = RunFolder.with_one(store, record)
+    except InputError as error:  # the record can still be shown
+        why = printable(error.faults[0].partition("; ")[0])
+        return ("what the agent did", f"  is not known, since {why}")
+    lines: Iterable[str] = story.load()(run, usable_cache_dir())
+    return lines
 
 
 def explain(
