@@ -19,6 +19,13 @@ def test_an_attempt_is_shown_with_why_it_ended_so(cli, runs_dir):
     assert result.stdout.endswith(f"files: {next(runs_dir.iterdir())}/attempts/one/2\n")
 
 
+def test_attempt_is_shown_without_a_cache_for_what_the_agent_did(cli, runs_dir, monkeypatch):
+    monkeypatch.setenv("AGENTBENCH_CACHE", "/dev/null/cache")
+    result = show(cli, runs_dir, "last", "one")
+    assert result.code == 0
+    assert result.stdout.startswith("one, attempt 1 of oracle\nresolved")
+
+
 def test_the_first_attempt_is_the_default(cli, runs_dir):
     assert show(cli, runs_dir, "last", "one").stdout.startswith(
         "one, attempt 1 of oracle\nresolved"

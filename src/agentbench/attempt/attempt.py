@@ -48,6 +48,7 @@ from agentbench.attempt.stages.final_test import final_test
 from agentbench.attempt.stages.git_checkout import git_checkout
 from agentbench.attempt.stages.git_clone import git_clone
 from agentbench.attempt.stages.setup import setup
+from agentbench.attempt.timeline.document import TIMELINE_FILE
 from agentbench.attempt.timeline.recorder import TimelineRecorder
 from agentbench.core.files import FileContent
 from agentbench.errors import (
@@ -359,7 +360,7 @@ class Attempt:
         # The record is complete, and must not be lost with the rest.
         with suppress(RunCancelled), self._deadline.paused():
             timeline = judge_timeline(state.ready, state.baseline, self.results, recorder, most)
-            self.files.save("timeline.json", timeline.model_dump_json(indent=1).encode())
+            self.files.save(TIMELINE_FILE, timeline.model_dump_json(indent=1).encode())
 
     def record(self, agent: Agent, outputs: AttemptOutputs) -> AttemptRecord:
         """The record of the attempt, with its verdict; also writes its trajectory.

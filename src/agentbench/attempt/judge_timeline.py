@@ -41,17 +41,17 @@ def judge_states(
         gaps = [(one, other) for one, other in pairwise(known) if other - one > 1]
         # First where the outcome changes; then the largest gap, where work may have been broken
         # and mended again.
-        changing = [gap for gap in gaps if _differ(*(judged[states[number]] for number in gap))]
         if not gaps:
             break
+        changing = [
+            (one, other)
+            for one, other in gaps
+            if judged[states[one]].outcome != judged[states[other]].outcome
+        ]
         first, last = max(changing or gaps, key=lambda gap: gap[1] - gap[0])
         middle = states[(first + last) // 2]
         judged[middle] = judge_one(middle)
     return [judged[state] for state in dict.fromkeys(states) if state in judged]
-
-
-def _differ(one: JudgedState, other: JudgedState) -> bool:
-    return one.outcome != other.outcome
 
 
 def judge_timeline(

@@ -14,7 +14,7 @@ from agentbench.cli.run_execution import print_warnings
 from agentbench.core.display_text import list_with_more, printable
 from agentbench.core.extensions import Slot, offers
 from agentbench.core.host import usable_cache_dir
-from agentbench.errors import InputError, UsageError
+from agentbench.errors import AgentbenchError, InputError, UsageError
 from agentbench.report.taxonomy_page import WORDS, explain_exit_code, explain_reason, reason_facts
 from agentbench.taxonomy import FailureReason, StageName
 
@@ -101,12 +101,11 @@ def _work(store: "RunStore", record: "AttemptRecord") -> Iterable[str]:
     if story is None:
         return ()
     try:
-        run = RunFolder.with_one(store, record)
-    except InputError as error:  # the record can still be shown
-        why = printable(error.faults[0].partition("; ")[0])
+        # A list, so that a fault of run.json, the task or the cache shows here, not in the page.
+        return list(story.load()(RunFolder.with_one(store, record), usable_cache_dir()))
+    except (AgentbenchError, OSError) as error:
+        why = printable(str(error).partition("; ")[0])
         return ("what the agent did", f"  is not known, since {why}")
-    lines: Iterable[str] = story.load()(run, usable_cache_dir())
-    return lines
 
 
 def explain(

@@ -17,7 +17,7 @@ Seconds = Annotated[float, Field(strict=True, gt=0, le=7 * 24 * 3600, allow_inf_
 
 
 class AgentLimits(Schema):
-    """`[agent]`: the time, the steps, the cost and the network that an agent may use."""
+    """`[agent]`: the limits and the network of an agent, and what is noted and told of them."""
 
     timeout_s: Seconds = 1800.0
     max_steps: Annotated[int, Field(strict=True, gt=0, le=10**6)] = 50

@@ -174,6 +174,7 @@ def test_flood_of_files_and_bytes_is_announced(
     flood = iter([scanned({}), scanned({str(n): b"x" for n in range(4)})])
     with recorder.scanning(lambda: next(flood)):
         recorder.note()
+        recorder.note()  # asks for no further scan
     assert states(recorder) == [{}]
     assert list(recorder.notes) == [
         "later states are missing, since they have too many files or bytes"
@@ -196,11 +197,24 @@ def test_many_states_are_thinned_out_evenly(
     assert any("many states" in note for note in recorder.notes)
 
 
+def test_states_that_were_thinned_out_take_no_memory(
+    recorder: TimelineRecorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "_MAX_NOTED", 8)
+    numbers = iter(range(1000))
+    with recorder.scanning(lambda: scanned({"b.py": str(next(numbers)).encode()})):
+        for _ in range(60):
+            recorder.note()
+    assert recorder.states == {each.state for each in recorder.noted}
+
+
 def test_large_file_is_named_and_the_rest_is_noted(recorder: TimelineRecorder) -> None:
     with recorder.scanning(lambda: scanned({"big": None, "b.py": b"2"})):
         pass
     assert states(recorder) == [{"b.py": "2"}]
-    assert list(recorder.notes) == ["big is too large or cannot be read; its changes are missing"]
+    assert list(recorder.notes) == [
+        "files such as big are too large or cannot be read; their changes are missing"
+    ]
 
 
 @contextmanager

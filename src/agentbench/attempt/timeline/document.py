@@ -1,9 +1,13 @@
 """`timeline.json`: the states of an agent's work in order, and the tests that they pass."""
 
 from datetime import datetime
+from typing import Final
 
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import NodeId
+
+TIMELINE_FILE: Final = "timeline.json"
+"""Its path in an attempt's folder."""
 
 
 class NotedState(Schema):
@@ -80,3 +84,13 @@ class Timeline(Schema):
             if judged is not None and not judged.resolved and not judged.fault:
                 return number
         return None
+
+    def lost_tests(self) -> tuple[NodeId, ...]:
+        """The tests that passed before `lost_again` and fail there; empty: nothing was lost."""
+        lost = self.lost_again
+        judged = self.judged_at(lost) if lost is not None else None
+        if lost is None or judged is None:
+            return ()
+        before = self.judged_at(lost - 1)
+        passed = set(before.passed if before is not None else ())
+        return (*judged.broke, *sorted(passed - set(judged.passed)))

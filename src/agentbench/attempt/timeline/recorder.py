@@ -34,8 +34,8 @@ _MAX_NOTED = 400  # then every second one goes, so that the rest stays evenly sp
 _MAX_STORED = 64 << 20  # bytes of all different contents
 _MAX_ANSWER = 2 * changes.MAX_BYTES  # bytes of JSON
 _ANSWERS_WITHIN = 10.0  # seconds; a scan of 50,000 files on a busy machine takes two
-_PAUSE = 1.0  # seconds between two looks at the work of an agent without a model
-_SHARE = 50  # a look takes at most 1/50 of the time, however large the workspace is
+_PAUSE = 1.0  # seconds between two scans of the work of an agent without a model
+_SHARE = 50  # a scan takes at most 1/50 of the time, however large the workspace is
 
 
 class ScannedChanges(Schema):
@@ -70,14 +70,16 @@ class TimelineRecorder:
         self._unseen_since: datetime | None = None
         self._files: _StoredFiles = {}
         self._states: dict[str, _StoredFiles] = {}
-        self._marks: dict[str, list[int]] = {}  # of all files, for the next program that looks
+        self._marks: dict[str, list[int]] = {}  # of all files, for the next program that scans
         self._stored_bytes = 0
+        self._is_full = False  # for good: an agent must not fill the memory of the harness
         self._stored: set[str] = set()
         self._count = 0
         self._stride = 1  # of the counted states that stay
         self._has_extra = False  # whether the last one stays only until the next one
         self.noted: list[NotedState] = []
         self.notes: dict[str, None] = {}  # in order, each once
+        self._unreadable: str | None = None  # the first such file
 
     def note(self, at: datetime | None = None, *, is_waiting: bool = True) -> None:
         """Note the state of now, unless it is that of the last time.
@@ -88,9 +90,11 @@ class TimelineRecorder:
                 counts once nothing has changed since the last call.
         """
         with self._lock, suppress(OSError, ValueError):  # a ValidationError is a ValueError
+            if self._is_full:
+                return
             at = self._unseen_since or at or datetime.now(UTC)
             if self._scan is None:
-                # Between two commands in a container nothing can look; the next look shows what
+                # Between two commands in a container nothing can scan; the next scan shows what
                 # the workspace was like since then.
                 self._unseen_since = at
                 return
@@ -110,7 +114,7 @@ class TimelineRecorder:
 
     @contextmanager
     def scanning(self, scan: Scan) -> Iterator[None]:
-        """Use this way of looking during the block, and note the state at its start."""
+        """Scan in this way during the block, and note the state at its start."""
         with self._lock:
             self._scan = scan
         self.note()
@@ -126,11 +130,16 @@ class TimelineRecorder:
             return json.dumps(self._marks or None).encode() + b"\n"
 
     def with_sidecar(self, command: Command, sandbox: Sandbox) -> Command:
-        """The command with a program that looks, where the workspace is not on this machine."""
+        """The command with a program that scans, where the workspace is not on this machine."""
         if _host_workspace(sandbox) is not None:
             return command
         sidecar = timeline_sidecar(self, sandbox)
         return replace(command, sidecars=(*command.sidecars, sidecar))
+
+    @property
+    def states(self) -> set[str]:
+        """The states whose files are at hand: those that are noted."""
+        return set(self._states)
 
     def files_of(self, state: str) -> StateFiles:
         """The changed files of a state that was noted."""
@@ -151,19 +160,20 @@ class TimelineRecorder:
         """Add the changes of a scan; returns whether there are any."""
         for path in scanned.removed:
             self._marks.pop(path, None)
+            self._set(_safe(path), None)
         self._marks.update(scanned.marks)
         if scanned.truncated:
-            self.notes["the workspace has more files than are looked at"] = None
+            self.notes["the workspace has more files than are scanned"] = None
         for path, (encoded, executable) in scanned.files.items():
-            if encoded is None:
-                name = printable(path)
-                self.notes[f"{name} is too large or cannot be read; its changes are missing"] = None
-            else:
+            if encoded is not None:
                 content = base64.b64decode(encoded, validate=True)
-                file = FileContent(content=content, executable=bool(executable))
-                self._set(_safe(path), file)
-        for path in scanned.removed:
-            self._set(_safe(path), None)
+                self._set(_safe(path), FileContent(content=content, executable=executable))
+            elif self._unreadable is None:
+                self._unreadable = printable(path)
+                why = "are too large or cannot be read; their changes are missing"
+                self.notes[f"files such as {self._unreadable} {why}"] = None
+            if self._has_too_much():
+                break
         return bool(scanned.files or scanned.removed)
 
     def _set(self, path: PurePosixPath, file: FileContent | None) -> None:
@@ -184,38 +194,50 @@ class TimelineRecorder:
         return digest
 
     def _note_state(self, at: datetime) -> None:
-        if len(self._files) > _MAX_CHANGED or self._stored_bytes > _MAX_STORED:
+        if self._has_too_much():
             self.notes["later states are missing, since they have too many files or bytes"] = None
+            self._is_full = True
             return
         written = json.dumps([(str(path), file) for path, file in sorted(self._files.items())])
         state = hashlib.sha256(written.encode("utf-8", "surrogateescape")).hexdigest()[:16]
         if self.noted and self.noted[-1].state == state:
             return
         if self._has_extra:
-            self.noted.pop()
+            self._drop(self.noted[:-1])
         self._has_extra = self._count % self._stride != 0
         self._count += 1
         self.noted.append(NotedState(at=at, state=state))
         self._states[state] = dict(self._files)
         if len(self.noted) >= _MAX_NOTED:
-            self.noted, self._stride = self.noted[::2], 2 * self._stride
+            self._drop(self.noted[::2])
+            self._stride *= 2
             self._has_extra = False
             self.notes["there were many states, so that some between them are missing"] = None
 
+    def _drop(self, kept: list[NotedState]) -> None:
+        """Forget all other states."""
+        self.noted = kept
+        names = {each.state for each in kept}
+        self._states = {name: files for name, files in self._states.items() if name in names}
 
-def _safe(path: object) -> PurePosixPath:
-    """The path of an untrusted look.
+    def _has_too_much(self) -> bool:
+        too_many = len(self._files) > _MAX_CHANGED or len(self._marks) > changes.MAX_FILES
+        return too_many or self._stored_bytes > _MAX_STORED
+
+
+def _safe(path: str) -> PurePosixPath:
+    """The path that an untrusted scan gave.
 
     Raises:
         ValueError: it leads out of the workspace.
     """
-    if not isinstance(path, str) or not path or path[0] == "/" or ".." in path.split("/"):
+    if not path or path[0] == "/" or ".." in path.split("/"):
         raise ValueError(path)
     return PurePosixPath(path)
 
 
 def timeline_mount() -> ReadOnlyMount:
-    """The mount of the program that looks from inside of a container."""
+    """The mount of the program that scans from inside a container."""
     return ReadOnlyMount(name=_MOUNT, source=_PROGRAM)
 
 
@@ -240,7 +262,7 @@ def _host_workspace(sandbox: Sandbox) -> Path | None:
 
 
 def timeline_sidecar(recorder: TimelineRecorder, sandbox: Sandbox) -> Sidecar:
-    """A program beside a command of the agent that looks at the workspace from inside."""
+    """A program beside a command of the agent that scans the workspace from inside."""
 
     @contextmanager
     def attend(stream: socket) -> Iterator[None]:

@@ -50,7 +50,10 @@ def behaviour(
     """
     if other is not None:
         extras.require("agentbench behaviour RUN OTHER", extras.STATISTICS)
-    runs = [_read(name, runs_dir, filter_glob) for name in (run, other) if name is not None]
+    from agentbench.runs.store.store import find_run
+
+    folders = [find_run(name, runs_dir) for name in (run, other) if name is not None]
+    runs = [behaviours_in(folder, filter_glob) for folder in folders]
     differences = compare_tags(*runs) if other is not None else []
     shown = [[a for a in attempts if tag is None or tag in a.tags] for attempts in runs]
     if as_json:
@@ -74,12 +77,6 @@ def behaviour(
         print_differences(differences)
 
 
-def _read(name: str, runs_dir: Path, filter_glob: str | None) -> list[AttemptBehaviour]:
-    from agentbench.runs.store.store import find_run
-
-    return behaviours_in(find_run(name, runs_dir), filter_glob)
-
-
 def behaviours_in(folder: Path, filter_glob: str | None = None) -> list[AttemptBehaviour]:
     """The behaviours of the attempts of a run.
 
@@ -87,14 +84,13 @@ def behaviours_in(folder: Path, filter_glob: str | None = None) -> list[AttemptB
         InputError: it is not a run, or has no such attempt.
     """
     from agentbench.audit.run_facts import open_run
-    from agentbench.extensions.behaviour.facts import BehaviourReader
-    from agentbench.extensions.behaviour.rules import behaviour_of
+    from agentbench.extensions.behaviour.rules import behaviour_of_attempts
     from agentbench.tasks.mirror import Mirrors
 
     run = open_run(folder)
-    reader = BehaviourReader(run, Mirrors(host.usable_cache_dir() / "mirrors"))
+    behaviour_of = behaviour_of_attempts(run, Mirrors(host.usable_cache_dir() / "mirrors"))
     found = [
-        behaviour_of(reader.read(record))
+        behaviour_of(record)
         for record in run.latest
         if filter_glob is None or fnmatchcase(record.task_id, filter_glob)
     ]

@@ -10,26 +10,25 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
+from agentbench.attempt.logs import EXCHANGE_LOG
 from agentbench.attempt.record import AttemptRecord
-from agentbench.attempt.timeline.document import Timeline
+from agentbench.attempt.timeline.document import TIMELINE_FILE, Timeline
 from agentbench.audit.patch import FilePatch, parse_patch
 from agentbench.audit.run_facts import RunFolder, UnreadableRunFileError, read_attempt
-from agentbench.errors import InputError
+from agentbench.errors import GitCloneError, InputError
 from agentbench.extensions.behaviour.actions import Action, Call, actions_of, calls_of
 from agentbench.extensions.behaviour.changed_scopes import CodeScope, changed_scopes
 from agentbench.extensions.behaviour.commands import ActionKind
 from agentbench.models.conversation import Role
 from agentbench.models.trajectory import Step, Trajectory
+from agentbench.report.transcript_text import TRAJECTORY_FILE, parse_trajectory
 from agentbench.runs.store.configuration import TaskEntry
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.problem import AgentLimits
+from agentbench.tasks.task import RepoSource
 
-_TRAJECTORY_FILE = "agent/trajectory.json"
-_TRAJECTORY_BYTES = 50 * 1024 * 1024
-_TIMELINE_FILE = "timeline.json"
-_LOG_FILE = "agent/llm.jsonl"
 _TIME = re.compile(rb'"time":"([^"]+)"')
 # In a line of the log, the answer comes last. It is a text of JSON: its quotation marks have one
 # backslash, and those in a text of the model have more.
@@ -133,6 +132,12 @@ class BehaviourFacts:
         return tuple(step for step in self.steps if step.source is Role.AGENT)
 
     @cached_property
+    def answer_times(self) -> list[tuple[int, datetime]]:
+        """The model's steps with the times of their requests, as far as they can be read."""
+        found = ((step.step_id, _time(step.timestamp or "")) for step in self.agent_steps)
+        return [(step, time) for step, time in found if time is not None]
+
+    @cached_property
     def calls(self) -> list[Call]:
         return calls_of(self.steps)
 
@@ -154,8 +159,7 @@ class BehaviourFacts:
         """The step that made a noted state: the model's last one before it was noted."""
         assert self.timeline is not None
         at = self.timeline.noted[number].at
-        steps = (s for s in self.agent_steps if s.timestamp is not None)
-        earlier = [s.step_id for s in steps if datetime.fromisoformat(str(s.timestamp)) < at]
+        earlier = [step for step, time in self.answer_times if time < at]
         return earlier[-1] if earlier else None
 
     @property
@@ -173,6 +177,15 @@ class BehaviourFacts:
     @property
     def ended_by_limit(self) -> bool:
         return self.ending in _ENDED_BY_LIMIT
+
+
+def _time(text: str) -> datetime | None:
+    """A time with its zone; None: it is none. A run's files may come from anybody."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return time if time.tzinfo is not None else None
 
 
 def _is_cache(record: AttemptRecord, path: str) -> bool:
@@ -228,18 +241,16 @@ class BehaviourReader:
         return facts
 
     def _trajectory(self, record: AttemptRecord) -> Trajectory | str:
-        name = f"{self._run.attempt_folder_of(record)}/{_TRAJECTORY_FILE}"
         try:
-            return Trajectory.model_validate_json(self._run.read(name, limit=_TRAJECTORY_BYTES))
+            return parse_trajectory(self._file(record, TRAJECTORY_FILE))
         except UnreadableRunFileError as error:
-            return f"there is no trajectory: {_TRAJECTORY_FILE} {error}"
-        except ValidationError:
-            return f"{_TRAJECTORY_FILE} is not a trajectory"
+            return f"there is no trajectory: {TRAJECTORY_FILE} {error}"
+        except ValueError:
+            return f"{TRAJECTORY_FILE} is not a trajectory"
 
     def _timeline(self, record: AttemptRecord) -> Timeline | None:
         try:
-            name = f"{self._run.attempt_folder_of(record)}/{_TIMELINE_FILE}"
-            return Timeline.model_validate_json(self._run.read(name))
+            return Timeline.model_validate_json(self._file(record, TIMELINE_FILE))
         except (UnreadableRunFileError, ValidationError):
             return None
 
@@ -250,16 +261,25 @@ class BehaviourReader:
         for it. The log is searched and not parsed: one attempt's may have 256 MB.
         """
         try:
-            log = self._run.read(f"{self._run.attempt_folder_of(record)}/{_LOG_FILE}")
+            log = self._file(record, EXCHANGE_LOG)
         except UnreadableRunFileError:
             return None
         cut: set[str] = set()
         for line in log.splitlines():
             # The request before the answer has what the agent read, which may name such an end.
             answer = line[line.rfind(_ANSWER) :]
-            if _CUT.search(answer) and (found := _TIME.search(line)):
-                cut.add(datetime.fromisoformat(found.group(1).decode()).isoformat())
+            found = _TIME.search(line) if _CUT.search(answer) else None
+            if found is not None and (time := _time(found.group(1).decode("ascii", "replace"))):
+                cut.add(time.isoformat())
         return frozenset(cut)
+
+    def _file(self, record: AttemptRecord, name: Path | str) -> bytes:
+        """A file of an attempt.
+
+        Raises:
+            UnreadableRunFileError: it is missing, irregular or too large.
+        """
+        return self._run.read(f"{self._run.attempt_folder_of(record)}/{name}")
 
     def _reference(self, record: AttemptRecord) -> Reference | str:
         if record.task_digest not in self._references:
@@ -275,25 +295,25 @@ class BehaviourReader:
             if not (folder.is_absolute() and (folder / "task.toml").is_file()):
                 return f"{folder}: is not a task's folder"
             task = load_task(folder, mirrors=self._mirrors)
+            if task.digest != entry.digest:
+                return "the task has changed since"
+            mirror = self._mirror_of(task.source)
         except InputError as error:
             return error.faults[0]
+        except GitCloneError as error:
+            return f"the task's repository cannot be read: {error}"
         except (OSError, ValueError) as error:  # a name too long, or one with a NUL
             return f"the task's folder cannot be read: {error}"
-        if task.digest != entry.digest:
-            return "the task has changed since"
         self._limits[task.digest] = task.problem.limits
         patch = tuple(
             file for file in parse_patch(task.answer_key.solution_patch) if is_code(file.path)
         )
         if not patch:
             return "the task has no reference solution that is a patch of code"
-        source = task.source
-        # What is not here is not fetched: `show` and `report` work offline.
-        mirror = (
-            self._mirrors.of(source)
-            if source.files is not None
-            else self._mirrors.find_complete(source)
-            if source.url is not None
-            else None
-        )
         return Reference(patch=patch, mirror=mirror)
+
+    def _mirror_of(self, source: RepoSource) -> Mirror | None:
+        """The mirror with the base commit; a URL's is not fetched, since `show` works offline."""
+        if source.files is not None:
+            return self._mirrors.of(source)
+        return self._mirrors.find_complete(source) if source.url is not None else None

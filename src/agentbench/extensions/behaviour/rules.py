@@ -7,7 +7,7 @@ recall: what is not certain is no evidence. `tags.MEANINGS` defines each tag for
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import pairwise, takewhile
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -171,9 +171,9 @@ def _has_failed(facts: BehaviourFacts, test: CaseChange) -> bool:
 
 
 def _over_broad(facts: BehaviourFacts) -> Signs:
-    assert facts.reference is not None
-    own, known = _size(facts.code), _size(facts.reference.patch)
-    files, known_files = len(facts.code), len(facts.reference.files)
+    reference = _reference(facts)
+    own, known = _size(facts.code), _size(reference.patch)
+    files, known_files = len(facts.code), len(reference.files)
     if own >= _BROAD_LINES * known and own - known >= _MORE_LINES:
         yield Sign(what=f"{own} changed lines; the reference solution has {known}")
     if files >= _BROAD_FILES * known_files and files - known_files >= _MORE_FILES:
@@ -425,12 +425,9 @@ def _had_it_lost_it(facts: BehaviourFacts) -> Signs:
     if facts.record.resolved or first is None:
         return
     yield Sign(what="all tests that decide passed", step=facts.step_of_state(first))
-    if lost is not None and (judged := timeline.judged_at(lost)) is not None:
+    if lost is not None:
         step = facts.step_of_state(lost)
-        for test in judged.broke:
-            yield Sign(what="failed again", step=step, test=test)
-        before = timeline.judged_at(lost - 1)
-        for test in sorted(set(before.passed if before else ()) - set(judged.passed)):
+        for test in timeline.lost_tests():
             yield Sign(what="failed again", step=step, test=test)
 
 
@@ -519,9 +516,8 @@ def _malformed_calls(facts: BehaviourFacts) -> Signs:
 
 
 def _long_silences(facts: BehaviourFacts) -> Signs:
-    times = [(step.step_id, datetime.fromisoformat(step.timestamp))
-             for step in facts.agent_steps if step.timestamp]  # fmt: skip
-    gaps = [(step, after - before) for (step, before), (_, after) in pairwise(times)]
+    times = pairwise(facts.answer_times)
+    gaps = [(step, after - before) for (step, before), (_, after) in times]
     long = [(step, gap) for step, gap in gaps if gap >= _SILENCE]
     total = sum((gap.total_seconds() for _, gap in long), 0.0)
     if long and total >= _SILENT_SHARE * facts.record.timing.agent_s:

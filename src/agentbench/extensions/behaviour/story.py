@@ -149,11 +149,10 @@ def _timeline(facts: BehaviourFacts) -> Iterator[str]:
         yield f"No state passed all tests that decide; the best one passed {best} of those to fix."
         return
     yield f"All tests that decide passed {_since(facts, first)}."
-    if lost is not None and (judged := timeline.judged_at(lost)) is not None:
-        before = timeline.judged_at(lost - 1)
-        failed = [*judged.broke, *sorted(set(before.passed if before else ()) - set(judged.passed))]
-        names = list_with_more(failed, _MAX_FILES)
-        yield f"They no longer did {_since(facts, lost)}, which broke {names}."
+    if lost is not None:
+        names = list_with_more(timeline.lost_tests(), _MAX_FILES)
+        broken = f", which broke {names}" if names else ""
+        yield f"They no longer did {_since(facts, lost)}{broken}."
     after = [s for s in facts.agent_steps if s.step_id > (facts.step_of_state(first) or 0)]
     costs = [s.metrics.cost_usd for s in facts.agent_steps if s.metrics is not None]
     if after and costs and None not in costs:

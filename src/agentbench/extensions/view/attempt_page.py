@@ -67,10 +67,10 @@ def _work(run: LiveRun, record: AttemptRecord) -> list[str]:
         return []
     try:
         opened = RunFolder.with_one(RunStore(run.folder), record)
-        _, *sentences = story.load()(opened, usable_cache_dir())
-    except (AgentbenchError, OSError, ValueError):  # the page is more than its story
+        lines = list(story.load()(opened, usable_cache_dir()))
+    except (AgentbenchError, OSError):  # the page is more than its story
         return []
-    return [sentence.strip() for sentence in sentences]
+    return [line.strip() for line in lines[1:]]  # the first is its heading
 
 
 def _with_record(

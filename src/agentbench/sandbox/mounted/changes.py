@@ -1,4 +1,4 @@
-"""Finds the files of a folder that changed since the last look, by their metadata.
+"""Finds the files of a folder that changed since the last scan, by their metadata.
 
 In a container it runs beside the agent's command and answers on its streams; for a sandbox that is
 a folder of this machine, the harness calls `Changes` itself. Standard library only.
@@ -16,12 +16,12 @@ import sys
 from typing import Any
 
 MAX_FILES = 50_000
-"""The most files of a folder that are looked at."""
+"""The most files of a folder that are scanned."""
 MAX_DEPTH = 40
 MAX_FILE = 1 << 20
 """The most bytes of a file that is kept; of a larger one only its change is known."""
 MAX_BYTES = 16 << 20
-"""The most bytes that one look reads."""
+"""The most bytes that one scan reads."""
 SKIPPED = frozenset(
     {".git", ".hg", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"}
     | {"node_modules", ".tox", ".nox", ".venv"}
@@ -31,10 +31,10 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Changes:
-    """The changes below one folder, look by look."""
+    """The changes below one folder, scan by scan."""
 
     def __init__(self, root: str, known: dict[str, list[int]] | None = None) -> None:
-        """Go on from the marks that others know; without them, the first look only remembers."""
+        """Go on from the marks that others know; without them, the first scan only remembers."""
         self._root = root
         self._known = known
         self._found: dict[str, list[int]] = {}
@@ -42,12 +42,12 @@ class Changes:
         self._bytes = 0
 
     def scan(self) -> dict[str, Any]:
-        """What changed since the last look.
+        """What changed since the last scan.
 
         Returns:
             `files`: by path, a list of the content in base64 (null: too large or unreadable) and
             whether the file is executable. `removed`: paths. `marks`: the marks of files that are
-            new or changed. `truncated`: whether there are more files, or more bytes, than one look
+            new or changed. `truncated`: whether there are more files, or more bytes, than one scan
             may read.
         """
         self._found, self._files, self._bytes = {}, {}, 0
@@ -119,7 +119,7 @@ class Changes:
 
 
 def serve(root: str) -> None:
-    """Answer each line on stdin with a look: its length in 8 bytes, then its JSON.
+    """Answer each line on stdin with a scan: its length in 8 bytes, then its JSON.
 
     The first line is the JSON of the known marks, or null.
     """
