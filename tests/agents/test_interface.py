@@ -31,5 +31,5 @@ def test_limits_are_variables_and_a_sentence():
     left = int(variables.pop("AGENTBENCH_DEADLINE")) - before
     assert 1790 <= left <= 1801
     assert variables == {"AGENTBENCH_MAX_STEPS": "50", "AGENTBENCH_MAX_COST": "2"}
-    assert budget.as_text().startswith("You have 30 minutes, 50 steps, and $2.00 for calls")
+    assert budget.as_text().startswith("You have 30 minutes, 50 steps, and $2.00 for model calls")
     assert "90 seconds" in replace(budget, timeout=timedelta(seconds=90)).as_text()

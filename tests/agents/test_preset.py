@@ -354,7 +354,8 @@ def test_preset_of_a_former_release_is_read():
     for new, former in names.items():
         assert new in old
         old = old.replace(new, former)
-    old += '\n[env]\nURL = "{agentbench-door}"\n'
+    env = 'URL = "{agentbench-door}"\n'
+    old = old.replace("[[rehearsal]]", f"[wires.env]\n{env}\n[[rehearsal]]", 1) + f"\n[env]\n{env}"
     read = parse_preset(old, "old.toml")
-    assert read.api_formats == parse_preset(TEXT, "new.toml").api_formats
-    assert read.env == {"URL": "{agentbench-endpoint}"}
+    assert read.dry_run == parse_preset(TEXT, "new.toml").dry_run
+    assert read.env == read.api_formats[-1].env == {"URL": "{agentbench-endpoint}"}

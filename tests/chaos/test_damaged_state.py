@@ -272,12 +272,12 @@ def _read_and_resume(intact: Whole, runs: Path, done: Damage, case: str) -> None
         shown = call("show", "whole", task, "--runs-dir", runs)
         whole = _of_the_intact(intact, "show", "whole", task)
         assert shown.code == 0, f"{case}\n{shown.stderr}"
-        told = whole.stdout.replace(str(intact.run.parent), str(runs))
+        expected_page = whole.stdout.replace(str(intact.run.parent), str(runs))
         if done.path.name == "run.json":  # which says where the task is that the agent worked on
-            assert _without_story(shown.stdout) == _without_story(told), case
+            assert _without_story(shown.stdout) == _without_story(expected_page), case
             assert "  is not known, since" in shown.stdout, case
         else:
-            assert shown.stdout == told, case
+            assert shown.stdout == expected_page, case
 
 
 def _without_story(page: str) -> str:

@@ -51,7 +51,7 @@ class Budget:
         seconds = self.timeout.total_seconds()
         minutes = f"{seconds / 60:.0f} minutes"
         limits = f"{minutes if seconds >= _MINUTES else f'{seconds:.0f} seconds'}, "
-        limits += f"{self.max_steps} steps, and ${self.max_cost_usd:.2f} for calls of your model"
+        limits += f"{self.max_steps} steps, and ${self.max_cost_usd:.2f} for model calls"
         return f"You have {limits}. When a limit is reached, your work is judged as it is."
 
     def remaining(self) -> timedelta:

@@ -35,10 +35,23 @@ _INSTRUCTION = "instruction.md"
 
 
 def _renamed(given: object, names: Mapping[str, str]) -> object:
-    """A table whose keys have their names of today; presets of former releases are still read."""
+    """A table of a preset of a former release, with the names that keys and placeholders have now.
+
+    Args:
+        given: The table as it was read; anything else stays for pydantic to refuse.
+        names: The names of today, by the former ones.
+    """
     if not isinstance(given, dict):
         return given
-    return {names.get(name, name): value for name, value in given.items()}
+    table = {names.get(name, name): value for name, value in given.items()}
+    if isinstance(env := table.get("env"), dict):
+        table["env"] = {
+            name: text.replace("{agentbench-door}", "{agentbench-endpoint}")
+            if isinstance(text, str)
+            else text
+            for name, text in env.items()
+        }
+    return table
 
 
 class PresetApiFormat(Schema):
@@ -142,12 +155,7 @@ class Preset(Schema):
     @model_validator(mode="before")
     @classmethod
     def _with_new_names(cls, given: object) -> object:
-        renamed = _renamed(given, {"wires": "api_formats", "rehearsal": "dry_run"})
-        if isinstance(renamed, dict) and isinstance(env := renamed.get("env"), dict):
-            old, new = "{agentbench-door}", "{agentbench-endpoint}"
-            texts = {k: v.replace(old, new) if isinstance(v, str) else v for k, v in env.items()}
-            renamed = {**renamed, "env": texts}
-        return renamed
+        return _renamed(given, {"wires": "api_formats", "rehearsal": "dry_run"})
 
     def spoken(self, offered: Sequence[ApiFormat]) -> PresetApiFormat | None:
         """The model's main API format if the client supports it, else the client's own first."""

@@ -72,6 +72,10 @@ GithubSummary = Annotated[
         help="Append the result as Markdown to the job's summary in GitHub Actions.",
     ),
 ]
+Host = Annotated[
+    str,
+    typer.Option("--host", help="The address to listen on; others than loopback need a token."),
+]
 WithBehaviour = Annotated[
     bool,
     output_option(

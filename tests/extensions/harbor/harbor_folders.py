@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.attempt.script_tasks import ALONE, SEVERAL, TEST
+
 DOCKERFILE = "FROM agentbench/python:3.11\nWORKDIR /app\nCOPY notes.txt /app/\n"
 ONE_ZERO = """\
 version = "1.0"
@@ -70,26 +72,6 @@ timeout_sec = 60.0
 
 [environment]
 network_mode = "public"
-"""
-TEST = """\
-#!/bin/bash
-if grep -qx hello /app/hello.txt && grep -q kept notes.txt; then
-  echo 1 > /logs/verifier/reward.txt
-else
-  echo 0 > /logs/verifier/reward.txt
-fi
-"""
-ALONE = """\
-#!/bin/bash
-[ "$(ls /app)" = hello.txt ] && grep -qx hello hello.txt && said=1 || said=0
-echo $said > /logs/verifier/reward.txt
-"""
-SEVERAL = """\
-#!/bin/bash
-grep -qx "$WANTED" hello.txt && said=1 || said=0
-printf '{"reward": %s, "style": 0.25, "length": -3}' $said > /logs/verifier/reward.json
-echo '{"results": {}}' > /logs/verifier/ctrf.json
-exit 3
 """
 SOLVE = "#!/bin/bash\necho hello > hello.txt\n"
 INSTRUCTION = "<!-- harbor-canary GUID 0 -->\n\nWrite `hello` into hello.txt."

@@ -16,10 +16,7 @@ from agentbench.sandbox.back_ends import SandboxName
 class JudgeServerOptions(options.TaskSelection):
     """The options of `agentbench serve`."""
 
-    host: Annotated[
-        str,
-        typer.Option("--host", help="The address to listen on; others than loopback need a token."),
-    ] = "127.0.0.1"
+    host: options.Host = "127.0.0.1"
     port: Annotated[
         int, typer.Option("--port", help="The port; 0: any free one.", min=0, max=65535)
     ] = 8767
