@@ -85,7 +85,7 @@ class Timeline(Schema):
                 return number
         return None
 
-    def lost_tests(self) -> tuple[NodeId, ...]:
+    def broken_tests(self) -> tuple[NodeId, ...]:
         """The tests that passed before `lost_again` and fail there; empty: nothing was lost."""
         lost = self.lost_again
         judged = self.judged_at(lost) if lost is not None else None

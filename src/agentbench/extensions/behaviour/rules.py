@@ -427,7 +427,7 @@ def _had_it_lost_it(facts: BehaviourFacts) -> Signs:
     yield Sign(what="all tests that decide passed", step=facts.step_of_state(first))
     if lost is not None:
         step = facts.step_of_state(lost)
-        for test in timeline.lost_tests():
+        for test in timeline.broken_tests():
             yield Sign(what="failed again", step=step, test=test)
 
 

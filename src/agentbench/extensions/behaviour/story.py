@@ -150,7 +150,7 @@ def _timeline(facts: BehaviourFacts) -> Iterator[str]:
         return
     yield f"All tests that decide passed {_since(facts, first)}."
     if lost is not None:
-        names = list_with_more(timeline.lost_tests(), _MAX_FILES)
+        names = list_with_more(timeline.broken_tests(), _MAX_FILES)
         broken = f", which broke {names}" if names else ""
         yield f"They no longer did {_since(facts, lost)}{broken}."
     after = [s for s in facts.agent_steps if s.step_id > (facts.step_of_state(first) or 0)]
