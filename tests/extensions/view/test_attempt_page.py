@@ -264,7 +264,7 @@ def test_exactly_one_reason_decides_wherever_there_is_one(record):
 
 def test_page_tells_what_the_agent_did_if_that_is_known(tmp_path):
     record = failed(attempt=1).replace(
-        agent_run=AgentRecord(ending=AgentEnding.STEP_LIMIT), task_id="one"
+        agent="command", agent_run=AgentRecord(ending=AgentEnding.STEP_LIMIT), task_id="one"
     )
     text = page_of(tmp_path, record)
     story = text.partition("What the agent did</h2>")[2].partition("</section>")[0]

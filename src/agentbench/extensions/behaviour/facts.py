@@ -214,7 +214,8 @@ class BehaviourReader:
             lacking[Need.TRAJECTORY] = "its model made no tool calls that can be read"
         cut_answers = self._cut_answers(record)
         if cut_answers is None:
-            lacking[Need.ANSWERS] = "there is no log of the model's answers"
+            why = "there is no log of the model's answers"
+            lacking[Need.ANSWERS] = lacking.get(Need.TRAJECTORY, why)  # one reason is enough
         timeline = self._timeline(record)
         if timeline is None:
             lacking[Need.TIMELINE] = "the run noted no timeline (--timeline)"

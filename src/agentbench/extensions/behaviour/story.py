@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from agentbench.agents.built_in import REFERENCE_AGENTS
 from agentbench.audit.run_facts import RunFolder
 from agentbench.core.display_text import counted, list_with_more, printable
 from agentbench.extensions.behaviour.commands import ActionKind
@@ -50,7 +51,7 @@ def story_of(facts: BehaviourFacts, behaviour: AttemptBehaviour) -> Iterator[str
 def work_of(run: RunFolder, cache_dir: Path) -> Iterator[str]:
     """The story and the tags of a run's only attempt that was read, as lines of text."""
     (record,) = run.latest
-    if record.agent_run is None:
+    if record.agent_run is None or record.agent in REFERENCE_AGENTS:  # it was nobody's work
         return
     facts = BehaviourReader(run, Mirrors(cache_dir / "mirrors")).read(record)
     behaviour = behaviour_of(facts)

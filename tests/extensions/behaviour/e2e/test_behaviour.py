@@ -8,6 +8,7 @@ import pytest
 from tests.cli.conftest import call
 from tests.e2e.bench import Bench
 from tests.e2e.scripted_attempts import SUBMIT, scripted_run
+from tests.e2e.small_task import SmallTask
 from tests.fakes.scripted_model import Call
 
 pytestmark = pytest.mark.full
@@ -71,3 +72,9 @@ def test_story_says_when_the_task_was_solved_and_lost_again(
     assert "passed after step 4" in shown
     assert "after step 6, which broke tests/test_basket.py::test_the_cheapest_is_found" in shown
     assert "had-it-lost-it" in shown
+
+
+def test_reference_solution_has_no_story(walled_bench: Bench, tmp_path: Path) -> None:
+    record = walled_bench.attempt(SmallTask().write(tmp_path / "task"), "oracle")
+    run = walled_bench.options.runs_dir / record.run_id
+    assert "what the agent did" not in call("show", run, "task").stdout
