@@ -18,7 +18,8 @@ def judged(outcomes: list[int], most: int) -> tuple[list[int], list[str]]:
         passed = tuple(f"t{n}" for n in range(outcomes[int(state)]))
         return JudgedState(state=state, resolved=False, passed=passed)
 
-    found = {int(each.state): len(each.passed) for each in judge_states(states, judge_one, most)}
+    *_, last_judged = [], *judge_states(states, judge_one, most)
+    found = {int(each.state): len(each.passed) for each in last_judged}
     placed, last = [], 0
     for number in range(len(states)):
         last = found.get(number, last)

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from agentbench import Judge
+from agentbench import Judge, RunOptions
+from agentbench.attempt.logs import TRAJECTORY_FILE
 from agentbench.core.host import default_cache_dir
 from agentbench.errors import SandboxError, UsageError
 from agentbench.judge import judge as judge_module
+from agentbench.report.transcript_text import parse_trajectory
 from agentbench.runs.store.store import RunStore
 from agentbench.sandbox.cleanup import find_dead_orphans
 from agentbench.scoring.evidence import Ending
@@ -179,3 +181,33 @@ def test_a_judge_may_be_closed_before_a_session_in_a_loop(
                 await session.run("true")
 
     asyncio.run(work())
+
+
+def test_verdict_of_a_session_tells_what_its_agent_did(open_judge: OpenJudge, task: Task) -> None:
+    options = RunOptions(runs_dir=open_judge().folder.parent, retries=0, timeline=True)
+    judge = open_judge(options=options)
+    with judge.session(task) as session:
+        assert session.execute_tests(paths=["tests"])["outcome"] == "passed"
+        session.run("cat basket.py")
+        session.write("basket.py", FIXED)
+        session.run(["sh", "-c", "echo done"])
+        session.run("sed -i 's/min/max/' basket.py; exit 3")
+        verdict = session.score()
+    assert not verdict.resolved
+    assert {"had-it-lost-it", "edited-after-last-test"} <= set(verdict.behaviour or ())
+    assert (verdict.solved_at_step, verdict.lost_at_step) == (3, 5)
+    folder = judge.folder / str(verdict.folder)
+    trajectory = parse_trajectory((folder / TRAJECTORY_FILE).read_bytes())
+    tools = [call.function_name for step in trajectory.steps for call in step.tool_calls or ()]
+    assert tools == ["execute_tests", "run", "write", "run", "run"]
+    last = trajectory.steps[-1]
+    assert last.observation is not None
+    assert "Exit code: 3" in last.observation.results[0].content
+
+
+def test_session_without_calls_has_no_trajectory(open_judge: OpenJudge, task: Task) -> None:
+    judge = open_judge()
+    with judge.session(task) as session:
+        verdict = session.score()
+    assert verdict.behaviour == ("no-change",)
+    assert not (judge.folder / str(verdict.folder) / TRAJECTORY_FILE).exists()

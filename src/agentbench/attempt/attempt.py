@@ -15,7 +15,9 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from pathlib import PurePosixPath
+from functools import partial
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import TypeVar, cast
 
 from agentbench.agents.interface import Agent
@@ -31,6 +33,7 @@ from agentbench.attempt.deadline import AttemptDeadline
 from agentbench.attempt.expected_tests import expected_tests
 from agentbench.attempt.judge_timeline import judge_timeline
 from agentbench.attempt.logs import AttemptFiles, write_trajectory
+from agentbench.attempt.outages import storage_errors
 from agentbench.attempt.preparation import Preparation
 from agentbench.attempt.preparation_cache import (
     PreparedTask,
@@ -38,7 +41,7 @@ from agentbench.attempt.preparation_cache import (
     baseline_to_store,
     closing_sandboxes,
 )
-from agentbench.attempt.record import AttemptRecord
+from agentbench.attempt.record import AttemptRecord, RunId
 from agentbench.attempt.recording import AttemptTimes, make_record, shortened
 from agentbench.attempt.resources import AttemptSlot, RunResources
 from agentbench.attempt.settings import attempt_time_limit
@@ -48,9 +51,10 @@ from agentbench.attempt.stages.final_test import final_test
 from agentbench.attempt.stages.git_checkout import git_checkout
 from agentbench.attempt.stages.git_clone import git_clone
 from agentbench.attempt.stages.setup import setup
-from agentbench.attempt.timeline.document import TIMELINE_FILE
+from agentbench.attempt.timeline.document import TIMELINE_FILE, Timeline, stored_timeline
 from agentbench.attempt.timeline.recorder import TimelineRecorder
-from agentbench.core.files import FileContent
+from agentbench.attempt.timeline.states import TIMELINE_ARCHIVE, NotedStates
+from agentbench.core.files import FileContent, write_atomically
 from agentbench.errors import (
     AttemptTimeoutError,
     GitCloneError,
@@ -72,9 +76,20 @@ OutputT = TypeVar("OutputT", bound=StageOutput)
 
 
 def run_attempt(
-    task: Task, agent: Agent, resources: RunResources, slot: AttemptSlot
+    task: Task,
+    agent: Agent,
+    resources: RunResources,
+    slot: AttemptSlot,
+    store: Callable[[AttemptRecord], None] = lambda _record: None,
 ) -> AttemptRecord:
     """Make one attempt at a task. Its record, and not an exception, says how it ended.
+
+    Args:
+        task: The task.
+        agent: The agent.
+        resources: What all attempts of the run share.
+        slot: The place of this attempt in the run.
+        store: Stores the record, before the timeline of the agent's work is judged.
 
     Raises:
         StorageError: the disk has no space for its files.
@@ -83,7 +98,9 @@ def run_attempt(
     attempt.files.registered()
     with attempt.reproduced_bug() as state:
         if not isinstance(state, ReproducedBug):
-            return attempt.record(agent, state)
+            record = attempt.record(agent, state)
+            store(record)
+            return record
         with attempt.timeline_recorder(state.ready.prepared) as recorder:
             inputs = AgentInputs(
                 agent=agent,
@@ -107,11 +124,36 @@ def run_attempt(
                     resources.background.remove(agents_sandbox.pop_all().close)
                 final = attempt.judged(state, work)
             outputs = replace(state.outputs, agent_run=work, final_test=final)
-            record = attempt.record(agent, outputs)
-            # After the verdict, on which it has no influence.
-            if recorder is not None:
-                attempt.judge_timeline(state, recorder)
-            return record
+        record = attempt.record(agent, outputs)
+        store(record)
+        # After the verdict, on which it has no influence.
+        if recorder is not None:
+            attempt.judge_timeline(state, slot.folder)
+        return record
+
+
+def finish_timeline(task: Task, resources: RunResources, folder: Path) -> bool:
+    """Judge the states of an attempt's work whose judging was interrupted.
+
+    Args:
+        task: The task of the attempt.
+        resources: What the attempts of its run share.
+        folder: The folder of the attempt.
+
+    Returns:
+        Whether it was possible: the task could be prepared.
+
+    Raises:
+        StorageError: the disk has no space.
+    """
+    with TemporaryDirectory(prefix="agentbench-") as scratch:
+        slot = AttemptSlot(folder=Path(scratch), run_id=RunId("timeline"), attempt=1)
+        attempt = Attempt(task, resources, slot)
+        with attempt.reproduced_bug() as state:
+            if isinstance(state, ReproducedBug):
+                attempt.judge_timeline(state, folder)
+                return True
+    return False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -350,17 +392,36 @@ class Attempt:
                 return None
             return FileContent(content=content, executable=entry.executable)
 
-        archive = self._slot.folder / "agent" / "timeline.zip"
-        with closing(TimelineRecorder(archive, base)) as recorder:
+        with closing(TimelineRecorder(self._slot.folder / TIMELINE_ARCHIVE, base)) as recorder:
             yield recorder
 
-    def judge_timeline(self, state: ReproducedBug, recorder: TimelineRecorder) -> None:
-        """Judge the noted states, and store the timeline; an interrupted run has none."""
+    def judge_timeline(self, state: ReproducedBug, folder: Path) -> None:
+        """Judge the states noted in an attempt's folder, and store the timeline there.
+
+        If the run is interrupted, `finish_timeline` goes on with it.
+        """
+
+        def store(timeline: Timeline) -> None:
+            with storage_errors(folder):
+                page = timeline.model_dump_json(indent=1).encode()
+                write_atomically(folder / TIMELINE_FILE, page)
+
+        known = stored_timeline(folder)
         most = self._resources.settings.timeline_judgements
-        # The record is complete, and must not be lost with the rest.
-        with suppress(RunCancelled), self._deadline.paused():
-            timeline = judge_timeline(state.ready, state.baseline, self.results, recorder, most)
-            self.files.save(TIMELINE_FILE, timeline.model_dump_json(indent=1).encode())
+        with suppress(RunCancelled), self._deadline.paused(), NotedStates.open(folder) as noted:
+            for timeline in (
+                judge_timeline(
+                    state.ready,
+                    state.baseline,
+                    self.results,
+                    noted,
+                    most=most,
+                    known=known.judged if known is not None else (),
+                )
+                if noted is not None
+                else ()
+            ):
+                self._resources.breaker.written(partial(store, timeline))
 
     def record(self, agent: Agent, outputs: AttemptOutputs) -> AttemptRecord:
         """The record of the attempt, with its verdict; also writes its trajectory.

@@ -1,6 +1,6 @@
 """Judges the noted states of an attempt like a final test, first and last first, then by halves."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -9,7 +9,7 @@ from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.expected_tests import expected_tests
 from agentbench.attempt.judged_tests import JudgedRuns, judged_evidence
 from agentbench.attempt.timeline.document import JudgedState, Timeline
-from agentbench.attempt.timeline.recorder import TimelineRecorder
+from agentbench.attempt.timeline.states import NotedStates
 from agentbench.errors import AgentbenchError
 from agentbench.integrity.extraction import WorkspaceChange
 from agentbench.scoring.evidence import FAILING_OUTCOMES, CaseOutcome, Evidence, StageResult
@@ -20,25 +20,34 @@ _MAX_BROKEN = 50  # tests of one state
 
 
 def judge_states(
-    states: Sequence[str], judge_one: Callable[[str], JudgedState], most: int
-) -> list[JudgedState]:
+    states: Sequence[str],
+    judge_one: Callable[[str], JudgedState],
+    most: int,
+    known: Sequence[JudgedState] = (),
+) -> Iterator[list[JudgedState]]:
     """Judge states until each change of their outcome is placed, or as many as allowed.
 
     Args:
         states: The states in order; equal ones may occur again.
         judge_one: Judges a state.
         most: The most states to judge.
+        known: States that are judged already.
 
-    Returns:
-        The judged states, each once, in order.
+    Yields:
+        After each judgement, the judged states so far, each once, in order.
     """
-    judged: dict[str, JudgedState] = {}
+    judged = {each.state: each for each in known}
+
+    def so_far() -> list[JudgedState]:
+        return [judged[state] for state in dict.fromkeys(states) if state in judged]
+
     for state in (states[0], states[-1]) if states else ():
         if state not in judged:
             judged[state] = judge_one(state)
+            yield so_far()
     while len(judged) < most:
-        known = [number for number, state in enumerate(states) if state in judged]
-        gaps = [(one, other) for one, other in pairwise(known) if other - one > 1]
+        placed = [number for number, state in enumerate(states) if state in judged]
+        gaps = [(one, other) for one, other in pairwise(placed) if other - one > 1]
         # First where the outcome changes; then the largest gap, where work may have been broken
         # and mended again.
         if not gaps:
@@ -51,24 +60,30 @@ def judge_states(
         first, last = max(changing or gaps, key=lambda gap: gap[1] - gap[0])
         middle = states[(first + last) // 2]
         judged[middle] = judge_one(middle)
-    return [judged[state] for state in dict.fromkeys(states) if state in judged]
+        yield so_far()
 
 
 def judge_timeline(
     context: PreparedContext,
     baseline: Evidence,
     earlier: Sequence[StageResult],
-    recorder: TimelineRecorder,
+    noted: NotedStates,
+    *,
     most: int,
-) -> Timeline:
+    known: Sequence[JudgedState],
+) -> Iterator[Timeline]:
     """The timeline of an attempt whose agent has ended.
 
     Args:
         context: The inputs of the final test.
         baseline: The evidence of the baseline run.
         earlier: The results of the stages before the final test.
-        recorder: Has the noted states.
+        noted: The states.
         most: The most states to judge.
+        known: States that are judged already.
+
+    Yields:
+        The timeline after each judgement; the last one is complete.
     """
     quiet = replace(
         context,
@@ -79,7 +94,7 @@ def judge_timeline(
 
     def judge_one(state: str) -> JudgedState:
         try:
-            change = judged_change(quiet, WorkspaceChange(files=recorder.files_of(state)))
+            change = judged_change(quiet, WorkspaceChange(files=noted.files_of(state)))
             runs = JudgedRuns(context=quiet, baseline=baseline, change=change)
             run = runs.final(quiet.judging_lock())
             evidence = judged_evidence(quiet, run.tests)
@@ -87,9 +102,12 @@ def judge_timeline(
             return JudgedState(state=state, resolved=False, fault=str(error))
         return _judged(state, quiet, earlier, evidence)
 
-    states = [each.state for each in recorder.noted]
-    judged = judge_states(states, judge_one, most)
-    return Timeline(noted=tuple(recorder.noted), judged=tuple(judged), notes=tuple(recorder.notes))
+    timeline = Timeline(noted=noted.noted, judged=tuple(known), notes=noted.notes, complete=False)
+    states = [each.state for each in noted.noted]
+    for judged in judge_states(states, judge_one, most, known):
+        timeline = timeline.replace(judged=tuple(judged))
+        yield timeline
+    yield timeline.replace(complete=True)
 
 
 def _judged(

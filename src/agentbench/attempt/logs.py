@@ -33,7 +33,7 @@ _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
 )
 EXCHANGE_LOG = Path("agent", "llm.jsonl")
-_TRAJECTORY = Path("agent", "trajectory.json")
+TRAJECTORY_FILE = Path("agent", "trajectory.json")
 
 
 class EventKind(StrEnum):
@@ -223,4 +223,4 @@ def write_trajectory(
         return
     with storage_errors(folder):
         written = trajectory.model_dump_json(indent=1, exclude_none=True)
-        (folder / _TRAJECTORY).write_text(f"{written}\n", encoding="utf-8")
+        (folder / TRAJECTORY_FILE).write_text(f"{written}\n", encoding="utf-8")

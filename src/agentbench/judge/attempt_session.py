@@ -5,6 +5,7 @@ No thread waits while the agent thinks. The calls may come from different thread
 
 import base64
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -31,6 +32,7 @@ from agentbench.attempt.sandboxes import (
     watched_services,
 )
 from agentbench.attempt.stages.agent_run import AgentWork, budget_of, extract_work, in_time
+from agentbench.attempt.timeline.recorder import TimelineRecorder, recording, timeline_mount
 from agentbench.errors import RunCancelled, SandboxError
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.interface import Command, Sandbox, ServiceReport
@@ -44,10 +46,16 @@ _MAX_FILE_BYTES: Final = 64 << 20
 class OutsideAgent:
     """The sandbox of one agent; the owner closes it."""
 
-    def __init__(self, context: PreparedContext, opened: ExitStack) -> None:
-        """An agent whose sandbox will belong to `opened`."""
+    def __init__(
+        self,
+        context: PreparedContext,
+        opened: ExitStack,
+        recorder: TimelineRecorder | None = None,
+    ) -> None:
+        """An agent whose sandbox will belong to `opened`; the recorder notes its states."""
         self._context = context
         self._opened = opened
+        self._recorder = recorder
         self._sandbox: Sandbox | None = None
         self._watched = ExitStack()  # its services
         self._working = ExitStack()  # while the agent works
@@ -69,9 +77,15 @@ class OutsideAgent:
         """
         context = self._context
         context.hidden_tests.check()
+        mounts, recorder = list(context.runner.mounts()), self._recorder
+        if recorder is not None:
+            mounts.append(timeline_mount())
         sandbox = self._sandbox = self._opened.enter_context(
-            open_agent_sandbox(context, context.runner.mounts(), plain_workspace=True)
+            open_agent_sandbox(context, mounts, plain_workspace=True)
         )
+        if recorder is not None:
+            # Noted after each command, since the loop decides what comes next.
+            self._watched.enter_context(recording(recorder, sandbox, has_model=True))
         self._failures = self._watched.enter_context(watched_services(context, sandbox))
         await_health(context, sandbox)
         self._working.enter_context(agent_network(context, sandbox))
@@ -84,7 +98,12 @@ class OutsideAgent:
         assert self._sandbox is not None
         environment = self._context.task.environment
         return AgentSandbox(
-            self._sandbox, self.budget, self._context.sink, environment.env, environment.user
+            self._sandbox,
+            self.budget,
+            self._context.sink,
+            environment.env,
+            environment.user,
+            recorder=self._recorder,
         )
 
     def read_file(self, path: PurePosixPath) -> bytes:
@@ -118,6 +137,8 @@ class OutsideAgent:
         assert self._sandbox is not None
         target = self._sandbox.workspace / path
         self._sandbox.write_tree(target.parent, tar_of_file(target.name, content))
+        if self._recorder is not None:
+            self._recorder.note()
 
     def finish(self, outcome: AgentOutcome) -> AgentRunOutput:
         """End the agent's processes, and extract its change.
@@ -136,7 +157,7 @@ class OutsideAgent:
                 memory_limit_mib=context.task.environment.memory_mib,
                 own_seconds=time.monotonic() - self._began,
             )
-            extract_work(context, sandbox, work)
+            extract_work(context, sandbox, work, self._recorder)
             findings = (*work.findings, *agent_outcome.suspicious_findings(context, work.change))
             self._watched.close()
         except (Exception, RunCancelled) as error:
@@ -175,6 +196,7 @@ class AttemptSession:
         self._closing = ExitStack()
         self._running = ExitStack()  # the stage agent_run, as long as the agent works
         self._agents_sandbox = ExitStack()
+        self._timeline = ExitStack()  # its recorder
 
     def begin(self) -> OutsideAgent | None:
         """Prepare the task, and open the agent's sandbox.
@@ -194,19 +216,27 @@ class AttemptSession:
             stage = running.enter_context(attempt.stage(StageName.AGENT_RUN))
             attempt.require_time()
             context = replace(state.ready, stage=StageName.AGENT_RUN, sink=stage.sink)
-            outside = OutsideAgent(context, self._agents_sandbox)
+            recorder = self._timeline.enter_context(attempt.timeline_recorder(state.ready.prepared))
+            self._closing.callback(self._timeline.close)
+            outside = OutsideAgent(context, self._agents_sandbox, recorder)
             self._closing.callback(outside.close)
             outside.open()
             self._running, self._stage = running.pop_all(), stage
             return outside
         return None  # the stage has recorded an error
 
-    def finish(self, outside: OutsideAgent | None, outcome: AgentOutcome) -> AttemptRecord:
+    def finish(
+        self,
+        outside: OutsideAgent | None,
+        outcome: AgentOutcome,
+        store: Callable[[AttemptRecord], None] = lambda _record: None,
+    ) -> AttemptRecord:
         """Judge the agent's work, and remove the sandbox.
 
         Args:
             outside: The result of `begin`.
             outcome: How the agent ended.
+            store: Stores the record, before the timeline of the agent's work is judged.
 
         Raises:
             StorageError: the disk has no space for its files.
@@ -215,7 +245,9 @@ class AttemptSession:
         assert state is not None
         with self._closing:
             if not isinstance(state, ReproducedBug):
-                return attempt.record(self._agent, state)
+                record = attempt.record(self._agent, state)
+                store(record)
+                return record
             work: AgentRunOutput | None = None
             if outside is not None and stage is not None:
                 with self._running:
@@ -226,4 +258,8 @@ class AttemptSession:
                 self._resources.background.remove(self._agents_sandbox.pop_all().close)
             final = attempt.judged(state, work)
             outputs = replace(state.outputs, agent_run=work, final_test=final)
-            return attempt.record(self._agent, outputs)
+            record = attempt.record(self._agent, outputs)
+            store(record)
+            self._timeline.close()
+            attempt.judge_timeline(state, attempt.files.folder)
+            return record

@@ -1,10 +1,12 @@
 """Sessions: a sandbox in which an agent loop works, and the verdict on what it leaves there."""
 
 import asyncio
+import json
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import PurePosixPath
 from threading import Event, Lock
@@ -12,13 +14,17 @@ from typing import TypeVar
 
 from agentbench.agents.interface import AgentOutcome
 from agentbench.agents.predictions import PredictionsAgent
+from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.resources import AttemptSlot, RunResources
+from agentbench.audit.run_facts import RunFolder
+from agentbench.core.extensions import Slot, offers
 from agentbench.core.schema import JsonObject
 from agentbench.errors import RunCancelled, SandboxError, UsageError
 from agentbench.judge.attempt_session import AttemptSession, OutsideAgent
 from agentbench.judge.judge_verdict import JudgeVerdict
 from agentbench.judge.reward_kind import RewardKind
 from agentbench.judge.scoring import Seconds, in_seconds
+from agentbench.judge.session_trajectory import SessionTrajectory
 from agentbench.judge.submitted_change import JUDGE_AGENT
 from agentbench.runs.store.store import RunStore
 from agentbench.sandbox.interface import Command
@@ -62,6 +68,7 @@ class Session:
         self._attempt: AttemptSession | None = None
         self._outside: OutsideAgent | None = None
         self._verdict: JudgeVerdict | None = None
+        self._trajectory = SessionTrajectory()
 
     @property
     def problem(self) -> Problem:
@@ -117,6 +124,8 @@ class Session:
             SandboxError: the sandbox is lost, or the session has ended.
         """
         argv = ("sh", "-c", command) if isinstance(command, str) else tuple(command)
+        line = command if isinstance(command, str) else shlex.join(command)
+        started = datetime.now(UTC)
 
         def run(outside: OutsideAgent) -> CommandResult:
             left = outside.budget.remaining()
@@ -131,7 +140,13 @@ class Session:
                 )
             )
 
-        return self._do(run)
+        result = self._do(run)
+        answer = result.stdout + result.stderr
+        if not result.ok:
+            answer += f"\nExit code: {result.exit_code}"
+        where = {} if cwd is None else {"cwd": cwd}
+        self._trajectory.add("run", {"command": line, **where}, answer, started)
+        return result
 
     def read(self, path: str) -> bytes:
         """The content of a file; a relative path is in the workspace.
@@ -139,7 +154,11 @@ class Session:
         Raises:
             SandboxError: it cannot be read, or the session has ended.
         """
-        return self._do(lambda outside: outside.read_file(PurePosixPath(path)))
+        started = datetime.now(UTC)
+        content = self._do(lambda outside: outside.read_file(PurePosixPath(path)))
+        text = content.decode("utf-8", "backslashreplace")
+        self._trajectory.add("read", {"path": path}, text, started)
+        return content
 
     def write(self, path: str, content: bytes | str) -> None:
         """Write a file and create its folders; a relative path is in the workspace.
@@ -148,7 +167,10 @@ class Session:
             SandboxError: it cannot be written, or the session has ended.
         """
         data = content.encode() if isinstance(content, str) else content
+        started = datetime.now(UTC)
         self._do(lambda outside: outside.write_file(PurePosixPath(path), data))
+        text = data.decode("utf-8", "backslashreplace")
+        self._trajectory.add("write", {"path": path, "content": text}, "", started)
 
     def execute_tests(self, **tool_arguments: object) -> JsonObject:
         """Call the tool `execute_tests` of the MCP server: the same arguments, the same answer.
@@ -156,11 +178,11 @@ class Session:
         Raises:
             SandboxError: the sandbox is lost, or the session has ended.
         """
-        return self._call_tests(arguments.ExecuteArguments, tool_arguments)
+        return self._call_tests("execute_tests", arguments.ExecuteArguments, tool_arguments)
 
     def discover_tests(self, **tool_arguments: object) -> JsonObject:
         """Call the tool `discover_tests` of the MCP server; see `execute_tests`."""
-        return self._call_tests(arguments.DiscoverArguments, tool_arguments)
+        return self._call_tests("discover_tests", arguments.DiscoverArguments, tool_arguments)
 
     def score(
         self, *, ending: AgentEnding | str = AgentEnding.SUBMITTED, detail: str = ""
@@ -196,10 +218,26 @@ class Session:
         attempt, plan = self._attempt, self._plan
         if attempt is None or plan is None:
             raise UsageError(_NOT_OPEN)
-        record = attempt.finish(self._outside, outcome)
-        plan.resources.breaker.written(lambda: plan.store.append(record, plan.slot.folder))
+
+        def store(record: AttemptRecord) -> None:
+            slot, written = plan.slot, plan.resources.breaker.written
+            name = f"{slot.run_id}/{record.task_id}/{slot.attempt}"
+            written(lambda: self._trajectory.write(slot.folder, name))
+            written(lambda: plan.store.append(record, slot.folder))
+
+        record = attempt.finish(self._outside, outcome, store)
         digest = record.patch.sha256 if record.patch is not None else _NO_CHANGE
-        return JudgeVerdict.of(record, digest, plan.kind)
+        verdict = JudgeVerdict.of(record, digest, plan.kind)
+        reader = offers(Slot.BEHAVIOUR).get("reader")
+        if reader is None:
+            return verdict
+        run = RunFolder.with_one(plan.store, record)
+        found = reader.load()(run, plan.resources.mirrors)(record)
+        return verdict.replace(
+            behaviour=tuple(each.tag.value for each in found.found),
+            solved_at_step=found.solved_at_step,
+            lost_at_step=found.lost_at_step,
+        )
 
     def _open_sandbox(self) -> OutsideAgent:
         if self._outside is None or self._verdict is not None:
@@ -216,6 +254,7 @@ class Session:
 
     def _call_tests(
         self,
+        tool: str,
         kind: type[arguments.ExecuteArguments | arguments.DiscoverArguments],
         given: Mapping[str, object],
     ) -> JsonObject:
@@ -233,7 +272,11 @@ class Session:
                 return answers.invalid_arguments(error.faults)
             return call_tests(project, checked, CallControl(cancel=self.cancel))
 
-        return self._do(call)
+        started = datetime.now(UTC)
+        answer = self._do(call)
+        text = json.dumps(answer, default=str)
+        self._trajectory.add(tool, json.loads(json.dumps(given, default=str)), text, started)
+        return answer
 
 
 class AsyncSession:

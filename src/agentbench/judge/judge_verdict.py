@@ -48,6 +48,13 @@ class JudgeVerdict(Schema):
     """How many tests passed before the change and fail after it."""
     rewards: dict[str, float] | None = None
     """The rewards of the task's own verifier script, by name; null: tests decide."""
+    behaviour: tuple[str, ...] | None = None
+    """What the agent of a session did, as tags that docs/behaviour.md defines; null: no session."""
+    solved_at_step: int | None = None
+    """The call of a session after which all tests that decide passed first; null: none, or no
+    timeline."""
+    lost_at_step: int | None = None
+    """The first call after it that broke one of them; null: none, or no timeline."""
     from_cache: bool = False
     """Whether the verdict is that of an equal change that was judged earlier."""
     run_id: RunId | None = None

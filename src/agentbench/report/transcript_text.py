@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from agentbench.attempt.logs import TRAJECTORY_FILE
 from agentbench.core.display_text import one_line, printable
 from agentbench.models.conversation import Role
 from agentbench.models.trajectory import Trajectory
 
-TRAJECTORY_FILE = Path("agent", "trajectory.json")
 TRAJECTORY_BYTES = 50 * 1024 * 1024
 _MAX_STEPS = 60  # that are shown; half of them from the end
 _MAX_CHARACTERS = 300  # of one text

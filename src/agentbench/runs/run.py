@@ -7,10 +7,12 @@ from datetime import UTC, datetime
 from math import inf
 
 from agentbench.agents.interface import Agent
+from agentbench.attempt.attempt import finish_timeline
 from agentbench.attempt.executor_name import ExecutorName
 from agentbench.attempt.outages import CircuitBreaker, requirements_of
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.resources import RunResources
+from agentbench.attempt.timeline.states import is_unfinished
 from agentbench.core.display_text import printable
 from agentbench.models.interface import ModelGateway
 from agentbench.runs.executors import Executor, cluster_of
@@ -19,7 +21,7 @@ from agentbench.runs.options import open_model
 from agentbench.runs.plan import AttemptDurations, Plan, remaining_attempts
 from agentbench.runs.scheduler import Capacity, Schedule, run_attempts
 from agentbench.runs.store.configuration import RunConfiguration, RunEnding
-from agentbench.runs.store.reading import read_run
+from agentbench.runs.store.reading import RunRecords, read_run
 from agentbench.runs.store.store import RunStore, run_lock
 from agentbench.runs.store.summaries import counts_as_failure
 
@@ -54,12 +56,13 @@ class Run:
         with run_lock(self.store.folder):
             retries = inf if self.retry_lost else self.configuration.retries
             # Another process may have made attempts between the plan and the lock.
-            done = read_run(self.store.folder).summaries
-            planned = remaining_attempts(self.planned, done, retries=retries)
+            done = read_run(self.store.folder)
+            planned = remaining_attempts(self.planned, done.summaries, retries=retries)
             configuration = self.configuration.replace(ended_at=None, ending=None)
             self.store.write_configuration(configuration)
             ending = RunEnding.INTERRUPTED
             try:
+                self._finish_timelines(done)
                 with open_model(configuration, self.agent, probe=False) as gateway:
                     tries = run_attempts(planned, self._executor(gateway), self._schedule())
                     with closing(tries) as records:
@@ -72,6 +75,21 @@ class Run:
                 self.resources.background.finish()
                 update = {"ended_at": datetime.now(UTC), "ending": ending}
                 self.store.write_configuration(configuration.replace(**update))
+
+    def _finish_timelines(self, done: RunRecords) -> None:
+        """Go on with timelines whose judging was interrupted."""
+        tasks = {task.id: task for task in self.planned.tasks}
+        for number in done.latest():
+            summary = done.summaries[number]
+            folder, task = self.store.folder_of(summary), tasks.get(summary.task_id)
+            # An attempt that was interrupted itself is repeated.
+            if task is None or summary.was_interrupted or not is_unfinished(folder):
+                continue
+            if self.resources.cancel.is_set():
+                break
+            self.say(f"judging the timeline of {summary.folder_name}, which was interrupted")
+            if not finish_timeline(task, self.resources, folder):
+                self.say(f"{summary.folder_name}: its timeline stays incomplete")
 
     @property
     def has_reached_max_failures(self) -> bool:

@@ -58,7 +58,7 @@ def states(recorder: TimelineRecorder) -> list[dict[str, str | None]]:
     return [
         {
             str(path): None if file is None else file.content.decode()
-            for path, file in recorder.files_of(each.state).items()
+            for path, file in recorder.states.files_of(each.state).items()
         }
         for each in recorder.noted
     ]
@@ -205,7 +205,7 @@ def test_states_that_were_thinned_out_take_no_memory(
     with recorder.scanning(lambda: scanned({"b.py": str(next(numbers)).encode()})):
         for _ in range(60):
             recorder.note()
-    assert recorder.states == {each.state for each in recorder.noted}
+    assert set(recorder.states.files) == {each.state for each in recorder.noted}
 
 
 def test_large_file_is_named_and_the_rest_is_noted(recorder: TimelineRecorder) -> None:

@@ -1,7 +1,10 @@
 """`timeline.json`: the states of an agent's work in order, and the tests that they pass."""
 
 from datetime import datetime
+from pathlib import Path
 from typing import Final
+
+from pydantic import ValidationError
 
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import NodeId
@@ -40,7 +43,7 @@ class JudgedState(Schema):
 
 
 class Timeline(Schema):
-    """The file."""
+    """The file `timeline.json`."""
 
     noted: tuple[NotedState, ...] = ()
     """The noted states in order; a state that is equal to the one before is left out."""
@@ -48,6 +51,8 @@ class Timeline(Schema):
     """The states that were judged, in the order of `noted`."""
     notes: tuple[str, ...] = ()
     """Remarks about states that are missing."""
+    complete: bool = True
+    """Whether all states that should be were judged; false: this was interrupted."""
 
     def judged_at(self, number: int) -> JudgedState | None:
         """The judgement of a noted state; of one that was not judged, what its neighbours have.
@@ -94,3 +99,11 @@ class Timeline(Schema):
         before = self.judged_at(lost - 1)
         passed = set(before.passed if before is not None else ())
         return (*judged.broke, *sorted(passed - set(judged.passed)))
+
+
+def stored_timeline(folder: Path) -> Timeline | None:
+    """The timeline in an attempt's folder; None: there is none, or it cannot be read."""
+    try:
+        return Timeline.model_validate_json((folder / TIMELINE_FILE).read_bytes())
+    except (OSError, ValidationError):
+        return None

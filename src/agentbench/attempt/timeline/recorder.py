@@ -20,6 +20,7 @@ from threading import Event, Lock, Thread
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from agentbench.attempt.timeline.document import NotedState
+from agentbench.attempt.timeline.states import NotedStates
 from agentbench.core.display_text import printable
 from agentbench.core.files import FileContent
 from agentbench.core.schema import Schema
@@ -137,23 +138,13 @@ class TimelineRecorder:
         return replace(command, sidecars=(*command.sidecars, sidecar))
 
     @property
-    def states(self) -> set[str]:
-        """The states whose files are at hand: those that are noted."""
-        return set(self._states)
-
-    def files_of(self, state: str) -> StateFiles:
-        """The changed files of a state that was noted."""
-        files: StateFiles = {}
-        for path, stored in self._states[state].items():
-            if stored is None:
-                files[path] = None
-            else:
-                digest, executable = stored
-                content = self._archive.read(digest)
-                files[path] = FileContent(content=content, executable=executable)
-        return files
+    def states(self) -> NotedStates:
+        """The states so far."""
+        return NotedStates(self._archive, self.noted, self._states, tuple(self.notes))
 
     def close(self) -> None:
+        """Finish the archive: from now on its states can be judged."""
+        self.states.write_index()
         self._archive.close()
 
     def _add_files(self, scanned: ScannedChanges) -> bool:

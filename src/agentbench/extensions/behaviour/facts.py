@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
-from agentbench.attempt.logs import EXCHANGE_LOG
+from agentbench.attempt.logs import EXCHANGE_LOG, TRAJECTORY_FILE
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.timeline.document import TIMELINE_FILE, Timeline
 from agentbench.audit.patch import FilePatch, parse_patch
@@ -21,7 +21,7 @@ from agentbench.extensions.behaviour.changed_scopes import CodeScope, changed_sc
 from agentbench.extensions.behaviour.commands import ActionKind
 from agentbench.models.conversation import Role
 from agentbench.models.trajectory import Step, Trajectory
-from agentbench.report.transcript_text import TRAJECTORY_FILE, parse_trajectory
+from agentbench.report.transcript_text import parse_trajectory
 from agentbench.runs.store.configuration import TaskEntry
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.tasks.loading import load_task

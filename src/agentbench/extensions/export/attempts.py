@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agentbench.attempt.logs import EXCHANGE_LOG
+from agentbench.attempt.logs import EXCHANGE_LOG, TRAJECTORY_FILE
 from agentbench.attempt.record import AttemptRecord
 from agentbench.audit.run_facts import RunFolder
 from agentbench.core.extensions import Slot, offers
@@ -31,7 +31,7 @@ from agentbench.models.trajectory import (
     logged_exchanges,
 )
 from agentbench.report.attempt_files import files_in
-from agentbench.report.transcript_text import TRAJECTORY_BYTES, TRAJECTORY_FILE, parse_trajectory
+from agentbench.report.transcript_text import TRAJECTORY_BYTES, parse_trajectory
 
 _NO_CONVERSATIONS = AttemptConversations(main=None, number=0, is_complete=True)
 

@@ -13,6 +13,7 @@ from pygments.lexers import DiffLexer
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from agentbench.attempt.logs import TRAJECTORY_FILE
 from agentbench.core.display_text import printable
 from agentbench.extensions.view.auth_guard import FILE_CSP
 from agentbench.extensions.view.queries import PageSlice
@@ -21,7 +22,7 @@ from agentbench.extensions.view.run_cache import RunningAttempt
 from agentbench.extensions.view.runs_folder import RUN_FILE, PageNotFoundError, RunsFolder
 from agentbench.models.trajectory import Step
 from agentbench.report.attempt_files import log_name
-from agentbench.report.transcript_text import TRAJECTORY_BYTES, TRAJECTORY_FILE, parse_trajectory
+from agentbench.report.transcript_text import TRAJECTORY_BYTES, parse_trajectory
 from agentbench.taxonomy import StageName
 
 _HEAD_BYTES, _TAIL_BYTES = 4_096, 12_288  # bytes of a log

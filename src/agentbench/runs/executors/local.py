@@ -59,8 +59,11 @@ class LocalAttempts:
                 queued_at=self.queued_at,
                 status=status,
             )
-            record = run_attempt(task, self.agent, self.resources, slot)
-            breaker.written(lambda: self.store.append(record, folder))
+
+            def store(record: AttemptRecord) -> None:
+                breaker.written(lambda: self.store.append(record, folder))
+
+            record = run_attempt(task, self.agent, self.resources, slot, store)
         if record.fault is Fault.INFRASTRUCTURE:
             breaker.suspect()
         return record

@@ -179,7 +179,7 @@ class RunStore:
                     sync_folder(parent)
                     return folder, retry
 
-    def folder_of(self, record: AttemptRecord) -> Path:
+    def folder_of(self, record: AttemptRecord | AttemptSummary) -> Path:
         return self.folder / "attempts" / AttemptSummary.of(record).folder_name
 
     def rescored_folder(self, record: AttemptRecord) -> Path:
