@@ -18,8 +18,8 @@ from agentbench.scoring.evidence import PytestOutcome, ReportSource, ReportTrust
 from agentbench.tasks.task import AnswerKey
 from agentbench.tasks.test_command import parse_test_command
 from agentbench.test_runs.model import PytestResult, PytestSummary
-from agentbench.test_runs.python_runners import runner_of
 from agentbench.test_runs.runner import TestRun
+from agentbench.test_runs.runners import runner_of
 from tests.fakes.staging import small_task, staged
 from tests.sandbox.conformance_base import sh
 from tests.scoring.strategies import case, command, report

@@ -11,8 +11,9 @@ from agentbench.tasks.test_command import parse_test_command
 from agentbench.tasks.test_runner_name import RUNNER_COMMANDS, Runner
 from agentbench.taxonomy import FailureReason
 from agentbench.test_runs.execution import execute_tests
-from agentbench.test_runs.python_runners import reporter_mounts, runner_of
+from agentbench.test_runs.python_runners import reporter_mounts
 from agentbench.test_runs.runner import RunRequest
+from agentbench.test_runs.runners import runner_of
 from tests.corpora.cheats.cheat import adds
 from tests.e2e.bench import Bench
 from tests.e2e.django_source import BOTH, FIXED_TEST, copy_source, write_django_task

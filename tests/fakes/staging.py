@@ -48,8 +48,8 @@ from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 from agentbench.tasks.test_command import parse_test_command
 from agentbench.taxonomy import StageName
-from agentbench.test_runs.python_runners import runner_of
 from agentbench.test_runs.runner import TestRunner
+from agentbench.test_runs.runners import runner_of
 from tests.e2e.small_task import HIDDEN, SERIAL, SmallTask
 
 

@@ -6,7 +6,7 @@ from agentbench.core.files import FileContent
 from agentbench.integrity.extraction import WorkspaceChange
 from agentbench.integrity.protection import ProtectionRules, protect
 from agentbench.tasks.test_command import parse_test_command
-from agentbench.test_runs.python_runners import runner_of
+from agentbench.test_runs.runners import runner_of
 from tests.integrity.tars import base_of, tree_tar
 
 BASE = {

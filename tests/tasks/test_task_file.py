@@ -12,9 +12,9 @@ from agentbench.tasks.problem import AgentLimits, Problem
 from agentbench.tasks.task import AnswerKey, TaskSetup
 from agentbench.tasks.task_file import (
     EnvironmentTable,
-    PytestTable,
     RepoTable,
     TaskFile,
+    TestsTable,
     check_workdir,
     is_task_id,
     parse_task_file,
@@ -291,7 +291,7 @@ def test_any_text_is_a_task_or_an_input_error(text):
         parse_task_file(text, name="x")
 
 
-TABLES = (TaskFile, RepoTable, EnvironmentTable, TaskSetup, PytestTable, AgentLimits)
+TABLES = (TaskFile, RepoTable, EnvironmentTable, TaskSetup, TestsTable, AgentLimits)
 keys = st.sampled_from(sorted({name for table in TABLES for name in table.model_fields}))
 scalars = (
     st.text(max_size=8)

@@ -6,9 +6,9 @@ from agentbench.errors import SandboxError
 from agentbench.tasks.test_command import TestCommand
 from agentbench.test_runs.execution import execute_tests
 from agentbench.test_runs.fallback import read_junit
-from agentbench.test_runs.python_runners import runner_of
 from agentbench.test_runs.report_files import read_report_files
 from agentbench.test_runs.runner import RunRequest
+from agentbench.test_runs.runners import runner_of
 from tests.test_runs.interpreters import NEWEST, requirements
 from tests.test_runs.scenarios import EVERYTHING, SCENARIOS, TWO
 

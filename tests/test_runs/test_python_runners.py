@@ -5,8 +5,9 @@ import pytest
 
 from agentbench.tasks.test_command import TestCommand
 from agentbench.test_runs.execution import run_command
-from agentbench.test_runs.python_runners import reporter_mounts, runner_of
+from agentbench.test_runs.python_runners import reporter_mounts
 from agentbench.test_runs.runner import RunRequest
+from agentbench.test_runs.runners import runner_of
 from tests.fakes.local_sandbox import LocalSandbox
 
 MINUTE = timedelta(minutes=1)

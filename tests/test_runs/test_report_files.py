@@ -11,7 +11,6 @@ from agentbench.errors import SandboxError
 from agentbench.tasks.test_command import TestCommand
 from agentbench.test_runs import serialize_pytest_results
 from agentbench.test_runs.execution import execute_tests
-from agentbench.test_runs.python_runners import runner_of
 from agentbench.test_runs.report_files import (
     REPORT_LIMIT,
     STREAM_FILE,
@@ -22,6 +21,7 @@ from agentbench.test_runs.report_files import (
     read_report_files,
 )
 from agentbench.test_runs.runner import RunRequest
+from agentbench.test_runs.runners import runner_of
 from tests.fakes.local_sandbox import LocalSandbox
 from tests.patience import HANG_SECONDS
 from tests.test_runs.interpreters import NEWEST, requirements

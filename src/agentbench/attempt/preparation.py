@@ -35,9 +35,8 @@ from agentbench.sandbox.egress.plan import NetworkPlan, open_with_network
 from agentbench.sandbox.interface import Command, SnapshotId
 from agentbench.scoring.evidence import StageResult
 from agentbench.tasks.task import Task
-from agentbench.tasks.test_command import parse_test_command
 from agentbench.taxonomy import StageName
-from agentbench.test_runs.python_runners import runner_of
+from agentbench.test_runs.runners import runner_of
 
 _LOCK_POLL = 0.2  # seconds
 _TRUST_INDEX = ("touch", "-d", "2100-01-01T00:00:00", ".git/index")
@@ -78,7 +77,7 @@ class Preparation:
             cancel=deadline,
             sink=lambda _stream, _chunk: None,
             save=files.save,
-            runner=runner_of(parse_test_command(named.problem.test_command)),
+            runner=runner_of(named.problem.tests),
             judge=JudgeByScript() if named.answer_key.verifier is not None else JudgeByTests(),
             background=resources.background,
             extend=deadline.extend,

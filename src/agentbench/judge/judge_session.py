@@ -31,7 +31,6 @@ from agentbench.sandbox.interface import Command
 from agentbench.scoring.evidence import AgentEnding, CommandResult
 from agentbench.tasks.problem import Problem
 from agentbench.tasks.task import Task
-from agentbench.tasks.test_command import parse_test_command
 from agentbench.test_tools import answers, arguments
 from agentbench.test_tools.project import CallControl, call_tests, sandbox_project
 
@@ -262,7 +261,7 @@ class Session:
             problem = self.problem
             project = sandbox_project(
                 outside.sandbox,
-                parse_test_command(problem.test_command),
+                problem.tests,
                 env=problem.test_env,
                 isolated=not problem.network,
             )

@@ -38,6 +38,7 @@ from agentbench.tasks.task import (
     TaskEnvironment,
 )
 from agentbench.tasks.task_file import TaskFile, is_git_bundle, is_task_id, parse_task_file
+from agentbench.tasks.test_runner_name import PYTHON_RUNNERS
 
 _GLOB = re.compile(r"[*?\[]")
 _COMMENTS = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -344,6 +345,8 @@ def _task(draft: TaskDraft) -> Task:
             tags=table.tags,
             instruction=draft.instruction,
             test_command=tests.command,
+            test_runner=tests.runner if tests.runner not in PYTHON_RUNNERS else None,
+            test_report=tests.report,
             test_before=tests.before,
             test_paths=tests.paths,
             test_timeout_s=(table.verifier or tests).timeout_s,

@@ -7,6 +7,8 @@ from pydantic import Field
 from agentbench.core.network import Network
 from agentbench.core.schema import Schema
 from agentbench.tasks.mcp_servers import McpServer
+from agentbench.tasks.test_command import TestCommand, parse_test_command
+from agentbench.tasks.test_runner_name import Runner
 
 TaskId = NewType("TaskId", str)
 """The id of a task: `[a-z0-9._-]+`, unique in a run."""
@@ -38,6 +40,8 @@ class Problem(Schema):
     tags: tuple[str, ...] = ()
     instruction: str
     test_command: str
+    test_runner: Runner | None = None  # None: the one that the command names
+    test_report: str = ""  # the files that the command writes, as a pattern
     test_before: tuple[str, ...] = ()  # shell commands that judged runs start with
     test_paths: tuple[str, ...] = ()
     test_timeout_s: float
@@ -47,3 +51,8 @@ class Problem(Schema):
     mcp_servers: tuple[McpServer, ...] = ()
     skills: str | None = None  # a folder in the sandbox, with a folder for each skill
     step: str | None = None  # the name of the step of this instruction
+
+    @property
+    def tests(self) -> TestCommand:
+        """The parsed command of the tests."""
+        return parse_test_command(self.test_command, self.test_runner, self.test_report)

@@ -121,15 +121,16 @@ def with_usual_command(values: object, key: str) -> object:
     """A table's values, with the usual command of its runner if they have no command."""
     if not isinstance(values, dict) or values.get("runner") not in set(Runner):
         return values
-    return {key: RUNNER_COMMANDS[Runner(values["runner"])].usual, **values}
+    usual = RUNNER_COMMANDS[Runner(values["runner"])].usual
+    return {key: usual, **values} if usual else values
 
 
-def _pytest_command(command: str, info: ValidationInfo) -> str:
+def _test_command(command: str, info: ValidationInfo) -> str:
     parse_test_command(command, (info.data or {}).get("runner"))
     return command
 
 
-PytestLine = Annotated[str, AfterValidator(_pytest_command)]
+TestLine = Annotated[str, AfterValidator(_test_command)]
 ListedId = Annotated[NodeId, AfterValidator(_node_id)]
 ListedTest = Annotated[NodeId, AfterValidator(_listed_test)]
 # Tagged, so that a wrong value is one fault and not one for each member of the union.
@@ -183,11 +184,13 @@ class QuarantinedTest(Schema):
     """The share of its runs with another outcome than most of them."""
 
 
-class PytestTable(Schema):
+class TestsTable(Schema):
     """`[tests]`: the command of the tests, and the deciding tests."""
 
     runner: Runner = Runner.PYTEST
-    command: PytestLine = RUNNER_COMMANDS[Runner.PYTEST].usual
+    report: scripts.InsidePath | Literal[""] = ""
+    """The files that the command writes, for the runners `junit` and `tap`: a pattern."""
+    command: TestLine = RUNNER_COMMANDS[Runner.PYTEST].usual
     before: tuple[scripts.ShellLine, ...] = ()
     """Shell commands that every judged run starts with, for example to build an extension."""
     paths: tuple[scripts.InsidePath, ...] = ()
@@ -204,7 +207,7 @@ class PytestTable(Schema):
         return with_usual_command(values, "command")
 
     @classmethod
-    def of_command(cls, command: str, *, timeout_s: float = 300.0) -> "PytestTable":
+    def of_command(cls, command: str, *, timeout_s: float = 300.0) -> "TestsTable":
         """The table of a command, with the runner that it starts.
 
         Raises:
@@ -217,7 +220,15 @@ class PytestTable(Schema):
         return cls(runner=runner, command=command, timeout_s=timeout_s)
 
     @model_validator(mode="after")
-    def _quarantine_holds(self) -> "PytestTable":
+    def _report_fits(self) -> "TestsTable":
+        if self.runner is Runner.JUNIT and not self.report:
+            raise ValueError('with runner = "junit" needs `report`, the files that it writes')
+        if self.report and self.runner not in {Runner.JUNIT, Runner.TAP}:
+            raise ValueError('takes `report` with runner = "junit" or "tap" alone')
+        return self
+
+    @model_validator(mode="after")
+    def _quarantine_holds(self) -> "TestsTable":
         apart = {test.id for test in self.quarantined}
         pass_to_pass = () if self.pass_to_pass == "baseline" else self.pass_to_pass
         judged = sorted(apart.intersection((*self.fail_to_pass, *pass_to_pass)))
@@ -248,7 +259,7 @@ class TaskFile(Schema):
     repo: RepoTable
     environment: EnvironmentTable = EnvironmentTable()
     setup: TaskSetup = TaskSetup()
-    tests: PytestTable = PytestTable()
+    tests: TestsTable = TestsTable()
     verifier: scripts.Verifier | None = None
     solution: scripts.SolutionScript | None = None
     agent: AgentLimits = AgentLimits()
@@ -269,7 +280,7 @@ class TaskFile(Schema):
     def _one_judge(self) -> "TaskFile":
         if self.verifier is None and self.repo.workdir is not None:
             raise ValueError("needs a [verifier] for the image's own folder, [repo] workdir")
-        if self.verifier is not None and self.tests != PytestTable():
+        if self.verifier is not None and self.tests != TestsTable():
             raise ValueError("takes [tests] or [verifier], not both: one of them judges")
         return self
 

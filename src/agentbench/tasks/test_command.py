@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import ClassVar
 
-from agentbench.tasks.test_runner_name import RUNNER_COMMANDS, Runner
+from agentbench.tasks.test_runner_name import (
+    PYTHON_RUNNERS,
+    RUNNER_COMMANDS,
+    Runner,
+    may_start,
+    runner_started_by,
+)
 
 _INTERPRETER = re.compile(r"python(3(\.\d{1,2})?)?")
 _SHELL = re.compile(r"[|&;<>`\n\r\x00]|\$\(|\$\{")
@@ -19,15 +25,18 @@ _RUN_NO_TEST = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestCommand:
-    """The command for a project's tests, mostly pytest, without the names of tests."""
+    """The command for a project's tests, without the names of tests."""
 
     __test__: ClassVar[bool] = False  # pytest takes classes by their names
 
-    as_module: bool  # `python -m pytest` puts the working folder on sys.path, `pytest` does not
+    as_module: bool = False
+    """Whether it is `python -m pytest`, which puts the working folder on sys.path."""
     interpreter: str = "python"
     options: tuple[str, ...] = ()
     runner: Runner = Runner.PYTEST
     script: str = ""  # Django's runtests.py, relative to the workspace
+    words: tuple[str, ...] = ()  # the whole command, for a runner of another language
+    report: str = ""  # the files that it writes, relative to the workspace: a pattern
 
     @property
     def script_folder(self) -> PurePosixPath | None:
@@ -35,12 +44,13 @@ class TestCommand:
         return PurePosixPath(self.script).parent if self.script else None
 
 
-def parse_test_command(text: str, runner: Runner | None = None) -> TestCommand:
+def parse_test_command(text: str, runner: Runner | None = None, report: str = "") -> TestCommand:
     """Parse a command. It is never run by a shell.
 
     Args:
         text: The command.
-        runner: The runner that it must start; None: any.
+        runner: The runner that it must start; None: the one that the command names.
+        report: The files that it writes, if the runner needs them.
 
     Raises:
         ValueError: it does not start the runner, or needs a shell; says what was expected and
@@ -55,7 +65,7 @@ def parse_test_command(text: str, runner: Runner | None = None) -> TestCommand:
         words = shlex.split(text)
     except ValueError as error:
         raise ValueError(f"{expected}, found {text!r}: {error}") from error
-    command = _command_of(words)
+    command = _other_command(words, runner, report) or _command_of(words)
     if command is None:
         hint = "" if words else ": it is empty"
         if words and re.match(r"[A-Za-z_]\w*=", words[0]):
@@ -71,6 +81,16 @@ def parse_test_command(text: str, runner: Runner | None = None) -> TestCommand:
         fitting = f'give another command, or runner = "{command.runner.value}"'
         raise ValueError(f"{expected}, found {text!r}; {fitting}")
     return command
+
+
+def _other_command(words: list[str], runner: Runner | None, report: str) -> TestCommand | None:
+    """The command of a runner of another language; None: it is none."""
+    line = " ".join(words)
+    if runner is None or runner in PYTHON_RUNNERS:
+        runner = runner_started_by(line)
+    if not words or runner is None or not may_start(runner, line):
+        return None
+    return TestCommand(runner=runner, words=tuple(words), report=report)
 
 
 def _command_of(words: list[str]) -> TestCommand | None:

@@ -113,7 +113,17 @@ def result_of(
 ) -> PytestResult:
     """The result of a run, from a reporter's session and from how its process ended."""
     cases = cases_of(session)
-    outcome = decide_outcome(ended, session, cases)
+    return result_with(session, ended, cases, decide_outcome(ended, session, cases), text_output)
+
+
+def result_with(
+    session: ReportedSession,
+    ended: PytestExit,
+    cases: tuple[CaseResult, ...],
+    outcome: PytestOutcome,
+    text_output: str,
+) -> PytestResult:
+    """The result of a run whose cases and outcome are known."""
     counts = Counter(case.outcome for case in cases)
     known = len(session.collected) or session.collected_count
     elapsed = sum(case.duration for case in cases)

@@ -4,16 +4,14 @@ import importlib.resources
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import assert_never
 
 from agentbench.sandbox.interface import ReadOnlyMount, Sandbox
 from agentbench.scoring.evidence import CommandResult, Ending, NodeId, ReportTrust
 from agentbench.scoring.node_ids import name_in_file
 from agentbench.tasks.test_command import TestCommand
-from agentbench.tasks.test_runner_name import Runner
 from agentbench.test_runs import parse, report_files
 from agentbench.test_runs.python_files import PythonTestFiles, is_test_file
-from agentbench.test_runs.runner import ProtectedFiles, RunRequest, TestRun, TestRunner
+from agentbench.test_runs.runner import ProtectedFiles, RunRequest, TestRun
 
 LAUNCHER_MOUNT = "agentbench_pytest"
 JSON_REPORT_MOUNT = "pytest_jsonreport"
@@ -26,18 +24,6 @@ _FIXED_ENV: Mapping[str, str] = MappingProxyType(
         "PYTHONDONTWRITEBYTECODE": "1",
     }
 )
-
-
-def runner_of(command: TestCommand) -> TestRunner:
-    """The runner of a task's command."""
-    match command.runner:
-        case Runner.PYTEST:
-            return PytestRunner(command)
-        case Runner.UNITTEST:
-            return UnittestRunner(command)
-        case Runner.DJANGO:
-            return DjangoRunner(command)
-    assert_never(command.runner)
 
 
 def reporter_mounts() -> tuple[ReadOnlyMount, ...]:

@@ -16,9 +16,9 @@ from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.evidence import PytestOutcome
 from agentbench.tasks.test_command import TestCommand
 from agentbench.test_runs.execution import execute_tests
-from agentbench.test_runs.python_runners import runner_of
 from agentbench.test_runs.report_files import ProgressSink, RunProgress
 from agentbench.test_runs.runner import RunRequest, TestRun
+from agentbench.test_runs.runners import runner_of
 from agentbench.test_tools import answers
 from agentbench.test_tools.arguments import (
     DiscoverArguments,

@@ -34,7 +34,6 @@ from agentbench.scoring.expectation import reported_cases
 from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.loading import TASK_FILE
 from agentbench.tasks.task import Task
-from agentbench.tasks.test_command import parse_test_command
 from agentbench.tasks.test_runner_name import Runner
 from agentbench.tasks.writing import write_test_lists
 from agentbench.taxonomy import Fault, StageName
@@ -244,7 +243,7 @@ def without_listed_tests(task: Task) -> Task:
     """
     key = task.answer_key.replace(fail_to_pass=(), pass_to_pass=())
     task = task.replace(answer_key=key)
-    if parse_test_command(task.problem.test_command).runner is not Runner.PYTEST:
+    if task.problem.tests.runner is not Runner.PYTEST:
         return task  # the other runners continue anyway
     command = f"{task.problem.test_command} --continue-on-collection-errors"
     return with_problem(task, test_command=command)
@@ -409,7 +408,7 @@ def details_of(records: Sequence[AttemptRecord]) -> str:
 
 def _narrowed(task: Task) -> Task | None:
     """The task with only the test files that its hidden tests change; None: it has no others."""
-    runs_pytest = parse_test_command(task.problem.test_command).runner is Runner.PYTEST
+    runs_pytest = task.problem.tests.runner is Runner.PYTEST
     changed = [file.path for file in parse_patch(task.answer_key.tests_patch) if not file.removed]
     files = tuple(
         path

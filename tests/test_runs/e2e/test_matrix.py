@@ -12,8 +12,8 @@ from agentbench.tasks.test_command import TestCommand
 from agentbench.test_runs.execution import execute_tests
 from agentbench.test_runs.model import cases_of
 from agentbench.test_runs.parse import ReportFiles, session_of
-from agentbench.test_runs.python_runners import runner_of
 from agentbench.test_runs.runner import RunRequest
+from agentbench.test_runs.runners import runner_of
 from tests.patience import HANG_SECONDS, with_growing_limit
 from tests.test_runs.interpreters import PYTEST_VERSIONS, find_python, requirements
 from tests.test_runs.scenarios import SCENARIOS

@@ -8,8 +8,8 @@ import pytest
 from agentbench.scoring.evidence import PytestOutcome, ReportSource
 from agentbench.tasks.test_command import parse_test_command
 from agentbench.test_runs.execution import execute_tests
-from agentbench.test_runs.python_runners import runner_of
 from agentbench.test_runs.runner import RunRequest
+from agentbench.test_runs.runners import runner_of
 from tests.test_runs.interpreters import find_python
 
 PYTHONS = ("3.6", "3.7", "3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14")

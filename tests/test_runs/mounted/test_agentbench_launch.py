@@ -10,8 +10,9 @@ import pytest
 
 from agentbench.tasks.test_command import TestCommand
 from agentbench.test_runs.execution import execute_tests
-from agentbench.test_runs.python_runners import reporter_mounts, runner_of
+from agentbench.test_runs.python_runners import reporter_mounts
 from agentbench.test_runs.runner import RunRequest
+from agentbench.test_runs.runners import runner_of
 from tests.fakes.local_sandbox import LocalSandbox
 from tests.test_runs.interpreters import NEWEST, interpreter, requirements
 

@@ -9,8 +9,8 @@ import pytest
 from agentbench.integrity.sealing.canonical import Leaf, read_recordings, value_text
 from agentbench.tasks.test_command import TestCommand, parse_test_command
 from agentbench.test_runs.execution import execute_tests
-from agentbench.test_runs.python_runners import runner_of
 from agentbench.test_runs.runner import RunRequest
+from agentbench.test_runs.runners import runner_of
 from tests.integrity.sealing.recorded import record
 from tests.test_runs.interpreters import NEWEST, PYTEST_VERSIONS, find_python, requirements
 

@@ -6,8 +6,8 @@ import pytest
 
 from agentbench.tasks.test_command import TestCommand
 from agentbench.test_runs.execution import execute_tests
-from agentbench.test_runs.python_runners import runner_of
 from agentbench.test_runs.runner import RunRequest
+from agentbench.test_runs.runners import runner_of
 from tests.patience import HANGS_OF_XDIST, with_growing_limit
 from tests.test_runs.interpreters import NEWEST, PYTEST_VERSIONS, requirements
 

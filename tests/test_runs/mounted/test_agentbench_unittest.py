@@ -9,8 +9,8 @@ from agentbench.scoring.evidence import PytestOutcome
 from agentbench.tasks.test_command import TestCommand, parse_test_command
 from agentbench.tasks.test_runner_name import Runner
 from agentbench.test_runs.execution import execute_tests
-from agentbench.test_runs.python_runners import runner_of
 from agentbench.test_runs.runner import RunRequest
+from agentbench.test_runs.runners import runner_of
 from tests.patience import with_growing_limit
 
 HEAD = "import os, sys, unittest\n"

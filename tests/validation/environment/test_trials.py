@@ -8,7 +8,7 @@ from agentbench.errors import InputError
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.tasks.task import TaskSetup
-from agentbench.tasks.task_file import EnvironmentTable, PytestTable
+from agentbench.tasks.task_file import EnvironmentTable, TestsTable
 from agentbench.validation.environment.proposals import Proposal
 from agentbench.validation.environment.trials import (
     EnvironmentFinder,
@@ -22,7 +22,7 @@ from tests.validation.environment.trees import write_tree
 pytestmark = pytest.mark.full
 
 GOOD = {"x.py": "y = 1\n", "tests/test_x.py": "import x\n\n\ndef test_y():\n    assert x.y == 1\n"}
-HOLDS = Proposal(tests=PytestTable(paths=("tests",)), reasons=("as it is",))
+HOLDS = Proposal(tests=TestsTable(paths=("tests",)), reasons=("as it is",))
 FAILS = Proposal(setup=TaskSetup(commands=("echo cannot >&2; exit 3",)), reasons=("exit 3",))
 
 
@@ -106,7 +106,7 @@ def unfit(change):
 
 
 def test_given_environment_is_used(change, options):
-    given = Proposal(tests=PytestTable(command="pytest -q"))
+    given = Proposal(tests=TestsTable(command="pytest -q"))
     assert EnvironmentFinder(options, given).of(change) is given
 
 

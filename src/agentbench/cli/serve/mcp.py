@@ -29,7 +29,6 @@ from agentbench.mcp.local_project import local_project
 from agentbench.mcp.server import make_server
 from agentbench.sandbox.interface import Promise, SandboxUse
 from agentbench.sandbox.registry import select_back_end
-from agentbench.tasks.test_command import parse_test_command
 from agentbench.test_runs.python_runners import reporter_mounts
 from agentbench.test_tools.project import PytestProject, sandbox_project
 
@@ -65,7 +64,7 @@ def open_task_project(folder: Path, sandbox: str) -> Iterator[PytestProject]:
     ) as opened:
         yield sandbox_project(
             opened,
-            parse_test_command(task.problem.test_command),
+            task.problem.tests,
             env=task.environment.env,
             isolated=Promise.NO_NETWORK in provider.promises,
         )

@@ -34,7 +34,7 @@ from agentbench.tasks.scripts import SOLUTION_FOLDER, VERIFIER_FOLDER, script_fi
 from agentbench.tasks.steps import INSTRUCTION_FILE, STEPS_FOLDER, WORKDIR_FOLDER, step_folder
 from agentbench.tasks.task import Task
 from agentbench.tasks.task_file import parse_task_file
-from agentbench.tasks.test_command import TestCommand, parse_test_command
+from agentbench.tasks.test_command import TestCommand
 from agentbench.tasks.test_runner_name import Runner
 from agentbench.tasks.users import AGENT_USER
 
@@ -217,7 +217,7 @@ def _phases(task: Task) -> Iterator[tuple[Task, PurePosixPath]]:
 
 
 def _pytest_files(task: Task, mirrors: Mirrors) -> _Files:
-    command = parse_test_command(task.problem.test_command)
+    command = task.problem.tests
     if command.runner is not Runner.PYTEST:
         raise NotExpressibleError(f"its tests run under {command.runner}; expected pytest")
     overlay = apply_patch_to_commit(task.answer_key.tests_patch, mirrors.of(task.source))

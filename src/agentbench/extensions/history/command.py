@@ -127,14 +127,14 @@ def environment_from_options(
     from pydantic import ValidationError
 
     from agentbench.tasks.task import TaskSetup
-    from agentbench.tasks.task_file import EnvironmentTable, PytestTable
+    from agentbench.tasks.task_file import EnvironmentTable, TestsTable
     from agentbench.validation.environment.proposals import Proposal
 
     try:
         return Proposal(
             environment=EnvironmentTable(image=image),
             setup=TaskSetup(commands=tuple(setup or ())),
-            tests=PytestTable.of_command(command) if command is not None else PytestTable(),
+            tests=TestsTable.of_command(command) if command is not None else TestsTable(),
             reasons=("given on the command line",),
         )
     except ValidationError as error:

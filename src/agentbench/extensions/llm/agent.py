@@ -33,7 +33,6 @@ from agentbench.models.model_catalogue import context_window
 from agentbench.sandbox.interface import Command, Sandbox
 from agentbench.scoring.evidence import AgentEnding
 from agentbench.tasks.problem import Problem
-from agentbench.tasks.test_command import parse_test_command
 from agentbench.test_tools.agent_texts import escape_control
 from agentbench.test_tools.project import sandbox_project
 
@@ -229,7 +228,7 @@ class LlmAgent:
         # for something else.
         if problem.mcp_servers:
             raise mcp_refusal("llm", problem)
-        command = parse_test_command(problem.test_command)
+        command = problem.tests
         project = sandbox_project(sandbox, command, env=problem.test_env, isolated=True)
         context = ToolContext(sandbox=sandbox, budget=budget, project=project)
         window = context_window(model.model).max_request_tokens

@@ -24,7 +24,7 @@ from agentbench.sandbox.python_stacks import DEFAULT_PYTHON, base_image_name
 from agentbench.tasks.task import TaskSetup
 from agentbench.tasks.task_file import (
     EnvironmentTable,
-    PytestTable,
+    TestsTable,
 )
 from agentbench.tasks.test_command import parse_test_command
 from agentbench.tasks.test_runner_name import Runner
@@ -79,9 +79,9 @@ class InstanceEnvironment:
     summary: str = ""  # the image or the Python
     replaces: str = ""  # the Python that the recipe requires, if its image is not available
 
-    def tests(self) -> PytestTable:
+    def tests(self) -> TestsTable:
         """The `[tests]` table without the deciding tests."""
-        table = PytestTable.of_command(self.command, timeout_s=_TEST_SECONDS)
+        table = TestsTable.of_command(self.command, timeout_s=_TEST_SECONDS)
         return table.replace(before=self.before)
 
     def with_project_version(self, version: str) -> "InstanceEnvironment":

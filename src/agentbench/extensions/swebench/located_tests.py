@@ -31,7 +31,6 @@ from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_
 from agentbench.tasks.loading import TASK_FILE, load_task
 from agentbench.tasks.mirror import Mirrors, tracked_files
 from agentbench.tasks.task import Task
-from agentbench.tasks.test_command import parse_test_command
 from agentbench.tasks.test_runner_name import Runner
 from agentbench.tasks.writing import write_test_lists
 from agentbench.taxonomy import Fault
@@ -375,7 +374,7 @@ def _sources(folder: Path, mirrors: Mirrors) -> Mapping[str, bytes]:
     """The Python files of the test patch, with the patch applied."""
     try:
         task = load_task(folder, mirrors=mirrors)
-        if parse_test_command(task.problem.test_command).runner is not Runner.PYTEST:
+        if task.problem.tests.runner is not Runner.PYTEST:
             raise UnclearNameError("its runner prints its own names")
         mirror = mirrors.of(task.source)
         files = apply_patch_to_commit(task.answer_key.tests_patch, mirror)

@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError, model_validator
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
 from agentbench.tasks.scripts import ShellLine
-from agentbench.tasks.task_file import PytestLine, with_usual_command
+from agentbench.tasks.task_file import TestLine, with_usual_command
 from agentbench.tasks.test_runner_name import Runner
 
 _SHIPPED = "recipes.toml"
@@ -39,7 +39,7 @@ class InstallRecipe(Schema):
     """Pip ignores files that were uploaded later; only for Python 3.9 and newer, whose pip can."""
     install: str = "python -m pip install -e ."
     runner: Runner | None = None  # None: the one that the command starts
-    test_command: PytestLine = "pytest"
+    test_command: TestLine = "pytest"
     before: tuple[ShellLine, ...] = ()
     """Commands before every judged run, such as the build of an extension."""
     env: dict[str, str] = Field(default_factory=dict)

@@ -8,7 +8,7 @@ from agentbench.sandbox.python_stacks import base_image_name
 from agentbench.tasks.project_declaration import read_project_file
 from agentbench.tasks.project_files import parse_ini
 from agentbench.tasks.task import TaskSetup
-from agentbench.tasks.task_file import EnvironmentTable, PytestTable
+from agentbench.tasks.task_file import EnvironmentTable, TestsTable
 from agentbench.validation.environment import install_strategies, project_settings
 from agentbench.validation.environment.found_tests import FoundTests, find_tests
 
@@ -23,7 +23,7 @@ class Proposal:
 
     environment: EnvironmentTable = field(default_factory=EnvironmentTable)
     setup: TaskSetup = field(default_factory=TaskSetup)
-    tests: PytestTable = field(default_factory=PytestTable)
+    tests: TestsTable = field(default_factory=TestsTable)
     reasons: tuple[str, ...] = ()
     """The sources of its parts, such as "extra `test`: pyproject.toml"."""
 
@@ -78,7 +78,7 @@ def propose(
 
 def _tests(
     tree: Path, settings: project_settings.PytestSettings, found: FoundTests
-) -> tuple[PytestTable, tuple[str, ...]]:
+) -> tuple[TestsTable, tuple[str, ...]]:
     command = project_settings.judged_command(settings)
     changed = command != project_settings.PLAIN_COMMAND
     reasons = [f"addopts of {settings.where}, less some"] if changed else []
@@ -92,7 +92,7 @@ def _tests(
     else:
         reasons.append("no test files found")
     paths = tuple(p for p in configured or found.paths if _path_in_tree(p) is not None)
-    return PytestTable(command=command, paths=paths), tuple(reasons)
+    return TestsTable(command=command, paths=paths), tuple(reasons)
 
 
 def _path_in_tree(path: str) -> str | None:

@@ -20,8 +20,8 @@ from agentbench.tasks.task import AnswerKey, RepoSource, Task, TaskEnvironment
 from agentbench.tasks.test_command import parse_test_command
 from agentbench.test_runs.execution import execute_tests
 from agentbench.test_runs.model import PytestResult
-from agentbench.test_runs.python_runners import runner_of
 from agentbench.test_runs.runner import RunRequest
+from agentbench.test_runs.runners import runner_of
 from agentbench.validation.environment.proposals import Proposal, propose
 
 _MOST_FAILING = 0.2

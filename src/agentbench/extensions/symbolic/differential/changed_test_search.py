@@ -21,7 +21,6 @@ from agentbench.extensions.symbolic.mounted.agentbench_mounted.messages import O
 from agentbench.python_source.python_syntax import UNPARSABLE
 from agentbench.sandbox.archives import tar_of_files
 from agentbench.sandbox.interface import Command, Sandbox
-from agentbench.tasks.test_command import parse_test_command
 from agentbench.tasks.test_runner_name import Runner
 
 Observations = dict[str, list[Observation]]
@@ -149,7 +148,7 @@ def _is_well_formed(step: dict[str, Any]) -> bool:
 
 def search_tests(subject: search.ComparedAttempt, seconds: float) -> search.SearchResult:
     """Run changed tests in the trees of the reference and the agent, each twice and separately."""
-    runner = parse_test_command(subject.facts.task.problem.test_command).runner
+    runner = subject.facts.task.problem.tests.runner
     if runner is not Runner.PYTEST:
         why = f"only tests of pytest can be changed for this, and these run under {runner}"
         return search.SearchResult(left=(NotCompared("tests", why),))
@@ -284,7 +283,7 @@ class _ChangedTestRuns:
 
     def _command(self, sandbox: Sandbox, hashes: int) -> Command:
         task = self.subject.facts.task
-        pytest = parse_test_command(task.problem.test_command)
+        pytest = task.problem.tests
         # The working folder is on the path of `python -m pytest`, but not of `pytest`.
         start = (pytest.interpreter, *(("-m", "pytest") if pytest.as_module else ("-c", _NO_PATH)))
         return Command(

@@ -1,0 +1,329 @@
+"""`go test -json`: its command, its events, and the files that steer it.
+
+A test's id is `FILE::TestName/subtest`. Go reports packages and not files, so that the functions
+are looked up in the sources before the tests run.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from types import MappingProxyType
+
+from agentbench.core import untrusted_json
+from agentbench.core.schema import JsonObject
+from agentbench.sandbox.interface import Sandbox
+from agentbench.scoring.evidence import CaseOutcome, NodeId, ReportSource
+from agentbench.scoring.node_ids import file_of, is_node_id, name_in_file, node_id_of
+from agentbench.test_runs.external_runner import (
+    OUTPUT_FILE,
+    ExternalFiles,
+    ExternalReport,
+    ExternalRunner,
+)
+from agentbench.test_runs.model import CaseResult
+from agentbench.test_runs.runner import BaseContent, Protected, ProtectedFiles, RunRequest
+from agentbench.test_runs.stream import LINE_LIMIT, lines_of
+
+_FUNCTIONS = "functions"
+_MODULES = "modules"
+_SOURCES_LIMIT = 16 << 20  # bytes
+_MAX_OUTPUT = 20_000  # characters of a test that are kept, from its end
+_FUNCTION = re.compile(r"\./(?P<file>[^:\n]+):func (?P<name>\w+)\(")
+_MODULE = re.compile(r"\./(?P<file>[^:\n]+):module\s+\"?(?P<name>[^\s\"]+)")
+_COMPILE_ERROR = re.compile(
+    r"(?:vet: )?(?P<file>[^\s:][^:\n]*\.go):(?P<line>\d+)(?::\d+)?: (?P<what>.+)"
+)
+_BROKEN_PACKAGE = re.compile(r"FAIL\t(?P<package>\S+) \[(?:build|setup) failed\]")
+_OUTCOMES = {
+    "pass": CaseOutcome.PASSED,
+    "fail": CaseOutcome.FAILED,
+    "skip": CaseOutcome.SKIPPED,
+}
+_PRINTED = {"PASS": CaseOutcome.PASSED, "FAIL": CaseOutcome.FAILED, "SKIP": CaseOutcome.SKIPPED}
+_NO_SOURCE = "unknown_test.go"
+
+
+class GoRunner(ExternalRunner):
+    """Go's own tests."""
+
+    report_files = MappingProxyType(
+        {OUTPUT_FILE: 256 << 20, _FUNCTIONS: _SOURCES_LIMIT, _MODULES: _SOURCES_LIMIT}
+    )
+    before = (
+        "find . -name '*_test.go' -type f -exec "
+        "grep -HEo '^func (Test|Benchmark|Fuzz|Example)[A-Za-z0-9_]*[(]' {} + "
+        '>"$results/functions"; '
+        "find . -name go.mod -type f -exec grep -HE '^module ' {} + "
+        '>"$results/modules"'
+    )
+
+    def command(
+        self, _sandbox: Sandbox, request: RunRequest, _results: PurePosixPath
+    ) -> Iterator[str]:
+        go, test, *options = self._command.words
+        packages = [word for word in options if _is_package(word)]
+        yield from (go, test, "-json", "-count=1")  # a stored result is none of this run
+        yield from (word for word in options if word not in packages and word != "-json")
+        names = [name_in_file(NodeId(each)) for each in request.targets if is_node_id(each)]
+        if request.collect_only:
+            yield "-list=."
+        elif names:
+            yield f"-run={_pattern_of(names)}"
+        if request.keyword is not None:
+            yield f"-run={request.keyword}"
+        if request.max_failures is not None:
+            yield "-failfast"
+        yield from _packages_of(request.targets) or packages or ["./..."]
+
+    def report(self, files: Mapping[str, str], request: RunRequest) -> ExternalReport:
+        reader = _EventReader(_Sources.read(files))
+        for line in lines_of(files.get(OUTPUT_FILE, "")):
+            reader.read(line)
+        return reader.report(collect_only=request.collect_only)
+
+    def name_in_source(self, node_id: NodeId) -> str:
+        return name_in_file(node_id).partition("/")[0]
+
+    def is_test_file(self, path: PurePosixPath) -> bool:
+        return path.name.endswith("_test.go") or "testdata" in path.parts
+
+    def protection(self, _base: Iterable[PurePosixPath]) -> ProtectedFiles:
+        return GoTestFiles()
+
+
+def _is_package(word: str) -> bool:
+    return not word.startswith("-") and ("/" in word or word in {".", "all"})
+
+
+def _packages_of(targets: Iterable[str]) -> list[str]:
+    """The packages of files, folders and ids of tests."""
+    packages: dict[str, None] = {}
+    for target in targets:
+        path = PurePosixPath(file_of(NodeId(target)) if is_node_id(target) else target)
+        folder = path.parent if path.suffix == ".go" else path
+        # A folder stands for all below it.
+        packages[f"./{folder}" if path.suffix == ".go" else f"./{folder}/..."] = None
+    return list(packages)
+
+
+def _pattern_of(names: Iterable[str]) -> str:
+    """The pattern of `-run` for some tests; a subtest's parts are matched one by one."""
+    tests = dict.fromkeys(name.partition("/")[0] for name in names)
+    return "|".join(f"^{re.escape(name)}$" for name in tests)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sources:
+    """The functions of test files, by the folders of their packages."""
+
+    files: Mapping[tuple[str, str], str]
+    """The file of each function, by its folder and its name."""
+
+    modules: Mapping[str, str]
+    """The folder of each module, by its name."""
+
+    @classmethod
+    def read(cls, files: Mapping[str, str]) -> "_Sources":
+        found: dict[tuple[str, str], str] = {}
+        for one in sorted(_FUNCTION.finditer(files.get(_FUNCTIONS, "")), key=lambda m: m["file"]):
+            folder = str(PurePosixPath(one["file"]).parent)
+            found.setdefault((folder, one["name"]), one["file"])
+        modules = {
+            one["name"]: str(PurePosixPath(one["file"]).parent)
+            for one in _MODULE.finditer(files.get(_MODULES, ""))
+        }
+        return cls(files=found, modules=modules)
+
+    def folder_of(self, package: str) -> str:
+        """The folder of a package."""
+        for module, folder in sorted(self.modules.items(), key=lambda one: -len(one[0])):
+            if package == module or package.startswith(f"{module}/"):
+                below = package.removeprefix(module).strip("/")
+                return str(PurePosixPath(folder, below))
+        # Without modules, in GOPATH, the longest folder that its path ends with.
+        folders = sorted({folder for folder, _ in self.files}, key=lambda folder: -len(folder))
+        return next((each for each in folders if package.endswith(f"/{each}")), ".")
+
+    def id_of(self, package: str, test: str) -> NodeId:
+        folder = self.folder_of(package)
+        file = self.files.get((folder, test.partition("/")[0]))
+        return node_id_of(file or str(PurePosixPath(folder, _NO_SOURCE)), test)
+
+
+@dataclass(slots=True)
+class _RunningTest:
+    output: str = ""
+    elapsed: float = 0.0
+    printed: CaseOutcome | None = None
+    is_open: bool = True
+
+
+@dataclass(slots=True)
+class _EventReader:
+    """Reads the events of one run, and the lines of the compiler between them."""
+
+    sources: _Sources
+    tests: dict[tuple[str, str], _RunningTest] = field(default_factory=dict)
+    open_packages: dict[str, None] = field(default_factory=dict)
+    ended_packages: dict[str, None] = field(default_factory=dict)
+    result: ExternalReport = field(
+        default_factory=lambda: ExternalReport(source=ReportSource.JSON_REPORT)
+    )
+    detail: str = ""
+
+    def read(self, line: str) -> None:
+        is_event = line.startswith('{"') and len(line) <= LINE_LIMIT
+        event = untrusted_json.json_object(line) if is_event else None
+        if event is None:
+            self._printed(line.rstrip("\n"))
+            return
+        action, package = event.get("Action"), untrusted_json.text(event.get("Package"), 1000)
+        if action == "build-output":  # since Go 1.24
+            self._printed(untrusted_json.text(event.get("Output"), 1000).rstrip("\n"))
+        elif package:
+            self.result.started = True
+            self._event(str(action), package, event)
+
+    def _event(self, action: str, package: str, event: JsonObject) -> None:
+        name = untrusted_json.text(event.get("Test"), 4096)
+        output = untrusted_json.text(event.get("Output"))
+        if not name:
+            if action in _OUTCOMES:
+                self.open_packages.pop(package, None)
+                self.ended_packages[package] = None
+            elif package not in self.ended_packages:
+                self.open_packages[package] = None
+            if action == "output":
+                self._of_package(package, output)
+            return
+        if package not in self.ended_packages:
+            self.open_packages[package] = None
+        test = self.tests.get((package, name))
+        if action == "run":
+            if test is not None:
+                self._add(package, name, test, None)  # it is reported twice
+            self.tests[package, name] = _RunningTest()
+        elif action == "output" and test is not None:
+            test.output = (test.output + output)[-_MAX_OUTPUT:]
+            # Without a line break before it, Go does not see its own line.
+            ended = re.search(rf"--- (PASS|FAIL|SKIP): {re.escape(name)} \(", output)
+            if ended is not None:
+                test.printed = _PRINTED[ended[1]]
+        elif action in _OUTCOMES:
+            if test is None or not test.is_open:
+                # A result without a beginning, or a second one, is forged or of a broken output.
+                test = self.tests[package, name] = _RunningTest(is_open=False)
+                self._add(package, name, test, CaseOutcome.UNFINISHED)
+                return
+            test.elapsed = untrusted_json.seconds(event.get("Elapsed"))
+            test.is_open = False
+            self._add(package, name, test, _OUTCOMES[action])
+
+    def _add(
+        self, package: str, name: str, test: _RunningTest, outcome: CaseOutcome | None
+    ) -> None:
+        found = outcome or test.printed or CaseOutcome.UNFINISHED
+        has_failed = found in {CaseOutcome.FAILED, CaseOutcome.UNFINISHED}
+        self.result.cases.append(
+            CaseResult(
+                node_id=self.sources.id_of(package, name),
+                outcome=found,
+                duration=test.elapsed,
+                message=_message(test.output) if has_failed else None,
+                traceback=test.output if has_failed else None,
+                names=(name,),
+            )
+        )
+
+    def _of_package(self, package: str, output: str) -> None:
+        text = output.strip()
+        if _BROKEN_PACKAGE.match(text):
+            self._broken(package)
+        elif text.startswith(("panic: ", "fatal error: ", "signal: ")) and not self.detail:
+            self.detail = text[:300]
+        elif re.fullmatch(r"(Test|Benchmark|Fuzz|Example)\w*", text):  # of `-list`
+            self.result.listed.append(self.sources.id_of(package, text))
+
+    def _printed(self, line: str) -> None:
+        """A line that is no event: of the compiler, of vet, or of go itself."""
+        self.result.started = True
+        if (broken := _BROKEN_PACKAGE.match(line)) is not None:
+            self._broken(broken["package"])
+        elif (error := _COMPILE_ERROR.match(line)) is not None:
+            file = error["file"].removeprefix("./")
+            self.result.add_error(file, int(error["line"]), error["what"][:300], "compile error")
+        elif line.strip() and not line.startswith(("#", "FAIL", "ok ", "?")) and not self.detail:
+            self.detail = line.strip()[:300]
+
+    def _broken(self, package: str) -> None:
+        self.open_packages.pop(package, None)
+        self.ended_packages[package] = None
+        if not self.result.errors:
+            folder = self.sources.folder_of(package)
+            self.result.add_error(folder, None, self.detail or "it could not be built", "go")
+
+    def report(self, *, collect_only: bool) -> ExternalReport:
+        result = self.result
+        for (package, name), test in self.tests.items():
+            if test.is_open:
+                self._add(package, name, test, None)
+        result.finished = bool(self.ended_packages) and not self.open_packages
+        if collect_only:
+            result.cases.clear()
+        if not self.ended_packages and not self.open_packages and not result.errors:
+            result.started = False  # go itself refused: its last line says why
+        result.detail = self.detail or None
+        return result
+
+
+def _message(output: str) -> str | None:
+    """The first line of a test's own output, without Go's lines around it."""
+    lines = (line.strip() for line in output.splitlines())
+    own = [line for line in lines if line and not line.startswith(("=== ", "--- "))]
+    panics = [line for line in own if line.startswith("panic: ")]
+    return next(iter(panics or own), None)
+
+
+class GoTestFiles(ExternalFiles):
+    """The files that steer Go's tests."""
+
+    def steers(self, path: PurePosixPath) -> Protected | None:
+        if "vendor" in path.parts:
+            return Protected("code of others, which the tests use, too", tampers=False)
+        if path.name in {"go.work", "go.work.sum"}:
+            return Protected("configuration of the build", tampers=True)
+        return None
+
+    def judged(
+        self, path: PurePosixPath, base: BaseContent, after: bytes | None
+    ) -> tuple[bytes | None, Protected] | None:
+        """go.mod keeps the agent's requirements, and the base's replacements and tools."""
+        if path.name != "go.mod" or after is None:
+            return None
+        before, now = _replacements(base(path) or b""), _replacements(after)
+        if now == before:
+            return None
+        # What replaces the module of an assertion library decides which tests pass.
+        return None, Protected("replaces modules in another way than the base", tampers=True)
+
+    def configures(self, path: PurePosixPath) -> bool:
+        return path.name in {"go.work", "go.mod"}
+
+    def is_test(self, path: PurePosixPath) -> bool:
+        return path.name.endswith("_test.go")
+
+
+def _replacements(content: bytes) -> list[str]:
+    """The lines of go.mod that name other places of modules, without comments and spaces."""
+    text = re.sub(r"//[^\n]*", "", content.decode("utf-8", "replace"))
+    found: list[str] = []
+    is_inside = False
+    for line in map(str.strip, text.splitlines()):
+        if is_inside:
+            is_inside = line != ")"
+            found += [" ".join(line.split())] if is_inside and line else []
+        elif (words := line.split())[:1] in (["replace"], ["toolchain"], ["godebug"]):
+            is_inside = words[1:] == ["("]
+            found += [] if is_inside else [" ".join(words[1:])]
+    return sorted(found)
