@@ -126,7 +126,7 @@ def test_every_key_of_the_format_is_read():
         ('[tests]\ncommand = "tox"', "tests.command: expected `pytest …` or"),
         (
             '[tests]\nrunner = "nose"',
-            "tests.runner: 'nose' is not 'pytest', 'unittest' or 'django'",
+            "tests.runner: 'nose' is not 'pytest', 'unittest', 'django', 'jest'",
         ),
         (
             '[tests]\nrunner = "django"\ncommand = "pytest"',

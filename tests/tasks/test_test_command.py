@@ -75,9 +75,48 @@ def test_commands_of_other_runners_are_parsed():
     )
 
 
-@pytest.mark.parametrize("runner", Runner)
+@pytest.mark.parametrize("runner", [each for each in Runner if RUNNER_COMMANDS[each].usual])
 def test_the_usual_command_of_a_runner_starts_it(runner):
     assert parse_test_command(RUNNER_COMMANDS[runner].usual, runner).runner is runner
+
+
+@pytest.mark.parametrize(
+    ("command", "runner"),
+    [
+        ("npx jest --ci", Runner.JEST),
+        ("npx --no-install jest", Runner.JEST),
+        ("yarn jest --runInBand", Runner.JEST),
+        ("pnpm exec vitest run", Runner.VITEST),
+        ("node_modules/.bin/mocha -r ts-node/register", Runner.MOCHA),
+        ("node --experimental-vm-modules node_modules/jest/bin/jest.js", Runner.JEST),
+        ("node --import=tsx --test", Runner.NODE),
+        ("go test -v ./...", Runner.GO),
+        ("cargo +nightly test --all", Runner.CARGO),
+    ],
+)
+def test_command_of_another_language_names_its_runner(command, runner):
+    parsed = parse_test_command(command)
+    assert (parsed.runner, parsed.words) == (runner, tuple(command.split()))
+
+
+@pytest.mark.parametrize("runner", [Runner.JEST, Runner.VITEST, Runner.MOCHA, Runner.NODE])
+@pytest.mark.parametrize("command", ["npm test", "yarn run test:unit", "pnpm test"])
+def test_script_of_package_json_starts_the_runner_that_the_task_names(command, runner):
+    assert parse_test_command(command, runner).words == tuple(command.split())
+    with pytest.raises(ValueError, match="expected `pytest …` or"):
+        parse_test_command(command)
+
+
+@pytest.mark.parametrize("runner", [Runner.JUNIT, Runner.TAP])
+def test_program_that_only_reports_needs_a_command(runner):
+    assert parse_test_command("make check", runner).words == ("make", "check")
+    with pytest.raises(ValueError, match="found '': it is empty"):
+        parse_test_command(RUNNER_COMMANDS[runner].usual, runner)
+
+
+def test_command_of_go_without_its_runner_says_which_one_it_needs():
+    with pytest.raises(ValueError, match='or runner = "go"'):
+        parse_test_command("go test ./...", Runner.PYTEST)
 
 
 def test_command_of_another_runner_is_refused():

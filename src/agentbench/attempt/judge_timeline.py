@@ -8,15 +8,13 @@ from agentbench.attempt.agent_work.agent_outcome import judged_change
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.expected_tests import expected_tests
 from agentbench.attempt.judged_tests import JudgedRuns, judged_evidence
-from agentbench.attempt.timeline.document import JudgedState, Timeline
+from agentbench.attempt.timeline.document import MAX_BROKEN, JudgedState, Timeline
 from agentbench.attempt.timeline.states import NotedStates
 from agentbench.errors import AgentbenchError
 from agentbench.integrity.extraction import WorkspaceChange
 from agentbench.scoring.evidence import FAILING_OUTCOMES, CaseOutcome, Evidence, StageResult
 from agentbench.scoring.verdict import judge
 from agentbench.taxonomy import StageName
-
-_MAX_BROKEN = 50  # tests of one state
 
 
 def judge_states(
@@ -137,5 +135,5 @@ def _judged(
             if test.listed != "fail_to_pass"
             and test.baseline is CaseOutcome.PASSED
             and (test.final is None or test.final in FAILING_OUTCOMES)
-        )[:_MAX_BROKEN],
+        )[:MAX_BROKEN],
     )

@@ -78,9 +78,7 @@ Host = Annotated[
 ]
 WithBehaviour = Annotated[
     bool,
-    output_option(
-        "--behaviour", help="Below the table: how many attempts have each tag of behaviour."
-    ),
+    output_option("--behaviour", help="Add a table: how many attempts have each tag of behaviour."),
 ]
 Quiet = Annotated[
     bool,

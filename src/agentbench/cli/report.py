@@ -104,7 +104,10 @@ def report(
     from agentbench.runs.store.store import find_run
 
     write_added: WriteReport | None = None
-    if (row := offers(Slot.REPORT_FORMAT).get(format_name)) is not None:
+    print_counts = load_offer(Slot.BEHAVIOUR, "counts", "--behaviour") if behaviour else None
+    if behaviour and format_name in offers(Slot.REPORT_WITH_BEHAVIOUR):
+        write_added = offers(Slot.REPORT_WITH_BEHAVIOUR)[format_name].load()
+    elif (row := offers(Slot.REPORT_FORMAT).get(format_name)) is not None:
         write_added = row.load()
     elif (needed := _EXTRAS.get(ReportFormat(format_name))) is not None:
         extras.require(f"--format {format_name}", needed)
@@ -112,8 +115,11 @@ def report(
         raise UsageError("--format parquet: expected a file, found a terminal; add -o FILE.parquet")
     if instances_dir is not None and format_name not in offers(Slot.REPORT_FOLDER):
         raise UsageError("--instances goes with --format swebench")
-    if behaviour and (format_name != ReportFormat.TABLE or output is not None):
-        raise UsageError("--behaviour is for the table; use agentbench behaviour RUN --json")
+    is_printed = format_name == ReportFormat.TABLE and output is None
+    if behaviour and not is_printed and format_name not in offers(Slot.REPORT_WITH_BEHAVIOUR):
+        raise UsageError(
+            "--behaviour is for the table and HTML; use agentbench behaviour RUN --json"
+        )
     folders = without_duplicates([find_run(name, runs_dir) for name in runs or ["last"]])
     read = [ReportedRun.read(folder) for folder in folders]
     for run in read:
@@ -133,10 +139,10 @@ def report(
             write_added(read, target)
         else:
             _print(contents, ReportFormat(format_name), target)
-    if behaviour:
+    if print_counts is not None and is_printed:
         for folder in folders:
             typer.echo()
-            load_offer(Slot.BEHAVIOUR, "counts", "--behaviour")(folder)
+            print_counts(folder)
     if instances_dir is not None:
         write_folder: WriteFolder = offers(Slot.REPORT_FOLDER)[format_name].load()
         write_folder(read, instances_dir)

@@ -22,13 +22,14 @@ class Slot(StrEnum):
     AGENT = "agent"  # a function that makes an agent
     AGENT_COMMAND = "agent command"  # a function for typer: `agentbench agents NAME`
     AUDIT = "audit"  # `audit.audit.RunComparison`
-    BEHAVIOUR = "behaviour"  # functions of runs: the story of an attempt, its tags, two tables
+    BEHAVIOUR = "behaviour"  # functions of runs: the story of an attempt, tags, tables
     COMMAND = "command"  # a function, or a group of functions, for typer
     EXECUTOR = "executor"  # `runs.executors.Cluster`
     MCP_TOOLS = "MCP tools"  # `mcp.server.MakeToolSet`
     NAME = "name"  # a value in the package `agentbench`
     REPORT_FOLDER = "report folder"  # `cli.report.WriteFolder`
     REPORT_FORMAT = "report format"  # `cli.report.WriteReport`
+    REPORT_WITH_BEHAVIOUR = "report with behaviour"  # the same, for `--behaviour`
     STORED_LIBRARIES = "stored libraries"  # a function of the cache's folder that gives folders
     TASK_COMMAND = "task command"  # a function for typer: `agentbench tasks NAME`
     TASK_EXPORT = "task export"  # the same: `agentbench tasks export NAME`

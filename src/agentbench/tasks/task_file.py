@@ -3,7 +3,7 @@
 import re
 import tomllib
 from pathlib import PurePosixPath
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -121,8 +121,7 @@ def with_usual_command(values: object, key: str) -> object:
     """A table's values, with the usual command of its runner if they have no command."""
     if not isinstance(values, dict) or values.get("runner") not in set(Runner):
         return values
-    usual = RUNNER_COMMANDS[Runner(values["runner"])].usual
-    return {key: usual, **values} if usual else values
+    return {key: RUNNER_COMMANDS[Runner(values["runner"])].usual, **values}
 
 
 def _test_command(command: str, info: ValidationInfo) -> str:
@@ -186,6 +185,8 @@ class QuarantinedTest(Schema):
 
 class TestsTable(Schema):
     """`[tests]`: the command of the tests, and the deciding tests."""
+
+    __test__: ClassVar[bool] = False  # pytest takes classes by their names
 
     runner: Runner = Runner.PYTEST
     report: scripts.InsidePath | Literal[""] = ""

@@ -184,7 +184,7 @@ def test_flood_of_files_and_bytes_is_announced(
 def test_many_states_are_thinned_out_evenly(
     recorder: TimelineRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder_module, "_MAX_NOTED", 8)
+    monkeypatch.setattr(recorder_module, "MAX_NOTED", 8)
     numbers = iter(range(1000))
     with recorder.scanning(lambda: scanned({"b.py": str(next(numbers)).encode()})):
         for _ in range(60):
@@ -200,7 +200,7 @@ def test_many_states_are_thinned_out_evenly(
 def test_states_that_were_thinned_out_take_no_memory(
     recorder: TimelineRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder_module, "_MAX_NOTED", 8)
+    monkeypatch.setattr(recorder_module, "MAX_NOTED", 8)
     numbers = iter(range(1000))
     with recorder.scanning(lambda: scanned({"b.py": str(next(numbers)).encode()})):
         for _ in range(60):

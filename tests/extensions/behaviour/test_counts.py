@@ -2,7 +2,12 @@
 
 import pytest
 
-from agentbench.extensions.behaviour.counts import compare_tags, count_tags
+from agentbench.extensions.behaviour.counts import (
+    AttemptTags,
+    compare_tags,
+    count_by_run,
+    count_tags,
+)
 from agentbench.extensions.behaviour.tags import AttemptBehaviour, Behaviour, Sign, Tag
 
 
@@ -27,6 +32,19 @@ def test_share_is_of_the_attempts_where_the_tag_can_be_known() -> None:
 
 def test_tag_that_no_attempt_has_is_not_listed() -> None:
     assert count_tags(attempts(0, 3)) == []
+
+
+def test_tag_of_one_run_is_counted_in_the_other_too() -> None:
+    (row,) = count_by_run([attempts(0, 4, unknown=1), attempts(2, 3), []])
+    assert row.tag is Tag.LOOP
+    assert [(each.count, each.known) for each in row.counts] == [(0, 3), (2, 3), (0, 0)]
+
+
+def test_tags_without_evidence_count_as_the_attempts_do() -> None:
+    runs = [attempts(3, 10, unknown=4), attempts(5, 10)]
+    short = [[AttemptTags.of(attempt) for attempt in run] for run in runs]
+    assert count_by_run(short) == count_by_run(runs)
+    assert compare_tags(*short) == compare_tags(*runs)
 
 
 @pytest.mark.parametrize(("more", "is_significant"), [(20, True), (2, False)])

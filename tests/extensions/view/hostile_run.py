@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from agentbench.attempt.record import AgentRecord, AttemptRecord, PatchRecord, UsageRecord
+from agentbench.attempt.timeline.document import JudgedState, NotedState, Timeline
 from agentbench.integrity.records import (
     ChangedExpectation,
     ControlledTest,
@@ -112,7 +113,16 @@ def leave_files(folder: Path, text: str) -> None:
     told = _trajectory(text)
     (folder / "agent" / "trajectory.json").write_text(told.model_dump_json(), encoding="utf-8")
     (folder / "agent" / "llm.jsonl").write_bytes(raw + not_text())
+    (folder / "timeline.json").write_text(_timeline(text).model_dump_json(), encoding="utf-8")
     (folder / "final.json").write_bytes(raw)
+
+
+def _timeline(text: str) -> Timeline:
+    start = JudgedState(state="a", resolved=False, broke=(NodeId(text),))
+    solved = JudgedState(state=text, resolved=True, passed=(NodeId(text),))
+    judged = (start, solved, JudgedState(state="b", resolved=False, fault=text))
+    noted = [NotedState(at=strategies.NOON, state=each.state) for each in judged]
+    return Timeline(noted=tuple(noted), judged=judged, notes=(text,))
 
 
 def _controls(text: str, node: NodeId) -> Controls:

@@ -40,6 +40,8 @@ PAGES = {
     "attempt-resolved": "/runs/{second}/attempts/{resolved}/1?tests=all",
     "compare": "/compare?first={first}&second={second}",
     "compare-form": "/compare",
+    "leaderboard-behaviour": "/leaderboard?behaviour=1",
+    "compare-behaviour": "/compare?first={first}&second={second}&behaviour=1",
     "not-found": "/runs/nothing",
     "invalid-filter": "/runs/{second}?page=x",
 }

@@ -1,7 +1,9 @@
+import json
 import re
 from datetime import timedelta
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 
 from agentbench.attempt.record import AgentRecord, PatchRecord, StageRecord
@@ -27,6 +29,7 @@ from agentbench.scoring.evidence import AgentEnding, Ending, Evidence, Finding, 
 from agentbench.tasks.control_level import ControlLevel
 from agentbench.taxonomy import FailureReason, StageName
 from tests.extensions.view.conftest import client_of
+from tests.extensions.view.pages import Parsed
 from tests.runs.records import (
     configuration,
     crashed,
@@ -48,6 +51,22 @@ def page_of(tmp_path, record, **files):
         (folder / (name if "." in name else name.replace("_", "."))).write_text(text)
     store.append(record, folder)
     return client_of(tmp_path).get(f"/runs/{store.folder.name}/attempts/one/1").text
+
+
+def timeline_of(states):
+    """A timeline.json of which every second state is solved, beginning with the first."""
+    return json.dumps(
+        {
+            "noted": [
+                {"at": (strategies.NOON + timedelta(seconds=10 * n)).isoformat(), "state": str(n)}
+                for n in range(states)
+            ],
+            "judged": [
+                {"state": str(n), "resolved": n % 2 == 0, "passed": ["t.py::fix"] * (n % 2 == 0)}
+                for n in range(states)
+            ],
+        }
+    )
 
 
 def test_a_failed_attempt_is_told_with_the_decision(client, shown):
@@ -182,6 +201,29 @@ def test_findings_controls_and_what_was_dropped_are_told(tmp_path):
     assert "odd &lt;i&gt;thing&lt;/i&gt;" in text
     assert '<span class="hl-gi">+mended &lt;b&gt;' in text
     assert "nobody reads this" not in text
+
+
+def test_a_timeline_is_a_table_of_tests_and_states(tmp_path):
+    text = page_of(tmp_path, failed(), **{"timeline.json": timeline_of(3)})
+    section = text[text.index('<section id="timeline"') : text.index('<section id="stages"')]
+    rows = Parsed(section).rows
+    assert [row[1:] for row in rows if len(row) > 1] == [
+        ["state 10 sfirst solved", "state 210.0 slost again", "state 320.0 s"],
+        ["✓passed", "✗failed", "✓passed"],
+        ["✗failed", "✗failed", "✗failed"],  # the record's own test to fix
+        ["✓passed", "✗failed", "✓passed"],
+        ["1 of 1", "1 of 1", "1 of 1"],
+    ]
+    assert 'href="#timeline"' in text
+    assert 'files/timeline.json">' in text
+
+
+@pytest.mark.parametrize("damaged", ["{", '{"noted": []}', timeline_of(401)])
+def test_a_timeline_that_cannot_be_shown_is_left_out(tmp_path, damaged):
+    text = page_of(tmp_path, failed(), **{"timeline.json": damaged})
+    assert '<section id="timeline"' not in text
+    assert 'href="#timeline"' not in text
+    assert ">Stages</h2>" in text
 
 
 def test_an_attempt_whose_files_are_gone_is_told_by_its_record(tmp_path):

@@ -1,4 +1,5 @@
 import importlib.util
+import json
 import re
 from dataclasses import replace
 
@@ -6,10 +7,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from agentbench.core.display_text import printable
+from agentbench.core.extensions import Slot, offers
 from agentbench.core.extras import install_command
 from agentbench.extensions.view.saved_page import content_policy, html_chunks
 from agentbench.report.comparison import compare
 from agentbench.report.summary import ResultSummary
+from benchmarks.synthetic_run import Wanted, write_run
 from tests.extensions.view.pages import Parsed, made, page_of
 from tests.hostile_texts import HOSTILE
 
@@ -159,6 +162,29 @@ def test_html_is_one_page_that_says_both_rates(cli, runs_dir):
     assert result.stdout.startswith("<!doctype html>")
     assert result.stdout.rstrip().endswith("</html>")
     assert '1/2</span> <span class="share">50.0 %' in result.stdout
+
+
+@pytest.mark.skipif("tags" not in offers(Slot.BEHAVIOUR), reason="behaviour is deleted")
+def test_behaviours_are_on_the_page_if_asked_for(cli, tmp_path):
+    page = tmp_path / "page.html"
+    wanted = {"runs_dir": tmp_path / "runs", "tasks": 20, "attempts": 2, "folders": True}
+    runs = [write_run(Wanted(agent=agent, **wanted)) for agent in ("alpha", "beta")]
+    assert cli("report", *runs, "--behaviour", "--format", "html", "-o", page).code == 0
+    parsed = Parsed(page.read_text())
+    document = json.loads(cli("behaviour", *runs, "--json").stdout)
+    assert document["differences"]
+    for row in document["differences"]:
+        shares = [f"{100 * row[run]:.1f} %" for run in ("first", "second")]
+        assert [row["tag"], *shares, str(row["tasks"])] in [found[:4] for found in parsed.rows]
+    text = " ".join(parsed.text.split())
+    for run in document["runs"]:
+        for row in run["counts"]:
+            assert (
+                f"{row['count']}/{row['known']} {100 * row['count'] / row['known']:.1f} %" in text
+            )
+    plain = cli("report", *runs, "--format", "html").stdout
+    assert "What the agents did" in text
+    assert "What the agents did" not in plain
 
 
 def test_report_without_its_extra_says_what_to_install(cli, runs_dir, monkeypatch):

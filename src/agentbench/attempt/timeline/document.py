@@ -4,13 +4,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from agentbench.core.schema import Schema
 from agentbench.scoring.evidence import NodeId
 
 TIMELINE_FILE: Final = "timeline.json"
 """Its path in an attempt's folder."""
+MAX_NOTED: Final = 400
+"""The most states of an attempt; of more, every second one goes, so that the rest stays evenly
+spread."""
+MAX_BROKEN: Final = 50
+"""The most broken tests that a judged state lists."""
 
 
 class NotedState(Schema):
@@ -32,7 +37,7 @@ class JudgedState(Schema):
     passed: tuple[NodeId, ...] = ()
     """The tests to fix that pass."""
     broke: tuple[NodeId, ...] = ()
-    """The tests that passed before the agent's work and fail in this state."""
+    """The tests that passed before the agent's work and fail in this state, at most 50."""
     fault: str = ""
     """Why it could not be judged, in words."""
 
@@ -45,9 +50,9 @@ class JudgedState(Schema):
 class Timeline(Schema):
     """The file `timeline.json`."""
 
-    noted: tuple[NotedState, ...] = ()
+    noted: tuple[NotedState, ...] = Field(default=(), max_length=MAX_NOTED)
     """The noted states in order; a state that is equal to the one before is left out."""
-    judged: tuple[JudgedState, ...] = ()
+    judged: tuple[JudgedState, ...] = Field(default=(), max_length=MAX_NOTED)
     """The states that were judged, in the order of `noted`."""
     notes: tuple[str, ...] = ()
     """Remarks about states that are missing."""

@@ -19,7 +19,7 @@ from socket import socket
 from threading import Event, Lock, Thread
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from agentbench.attempt.timeline.document import NotedState
+from agentbench.attempt.timeline.document import MAX_NOTED, NotedState
 from agentbench.attempt.timeline.states import NotedStates
 from agentbench.core.display_text import printable
 from agentbench.core.files import FileContent
@@ -31,7 +31,6 @@ from agentbench.sandbox.relay import python_program
 _MOUNT = "agentbench-changes.py"
 _PROGRAM = Path(changes.__file__)
 _MAX_CHANGED = 1_000  # files of a state
-_MAX_NOTED = 400  # then every second one goes, so that the rest stays evenly spread
 _MAX_STORED = 64 << 20  # bytes of all different contents
 _MAX_ANSWER = 2 * changes.MAX_BYTES  # bytes of JSON
 _ANSWERS_WITHIN = 10.0  # seconds; a scan of 50,000 files on a busy machine takes two
@@ -199,7 +198,7 @@ class TimelineRecorder:
         self._count += 1
         self.noted.append(NotedState(at=at, state=state))
         self._states[state] = dict(self._files)
-        if len(self.noted) >= _MAX_NOTED:
+        if len(self.noted) >= MAX_NOTED:
             self._drop(self.noted[::2])
             self._stride *= 2
             self._has_extra = False

@@ -1,12 +1,40 @@
 """How often behaviours occur in a run, and which differ between two runs beyond chance."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple, Protocol
 
+from agentbench.attempt.record import AttemptRecord
+from agentbench.audit.run_facts import RunFolder
 from agentbench.core.schema import Schema
-from agentbench.extensions.behaviour.tags import AttemptBehaviour, Tag
+from agentbench.extensions.behaviour.rules import behaviour_of_attempts
+from agentbench.extensions.behaviour.tags import MEANINGS, AttemptBehaviour, Tag, TagMeaning
 from agentbench.scoring.paired_comparison import TaskPair, holm, significance
 from agentbench.scoring.statistics import ALPHA, TaskScore, wilson_interval
+from agentbench.tasks.mirror import Mirrors
+
+
+class TaggedAttempt(Protocol):
+    """What counting needs of an attempt."""
+
+    @property
+    def task_id(self) -> str: ...
+    @property
+    def tags(self) -> Collection[Tag]: ...
+    @property
+    def unknown(self) -> Collection[Tag]: ...
+
+
+class AttemptTags(NamedTuple):
+    """An attempt without the evidence of its tags, for those who remember many."""
+
+    task_id: str
+    tags: frozenset[Tag]
+    unknown: frozenset[Tag]
+
+    @classmethod
+    def of(cls, attempt: AttemptBehaviour) -> "AttemptTags":
+        return cls(attempt.task_id, attempt.tags, frozenset(attempt.unknown))
 
 
 class TagCount(Schema):
@@ -43,23 +71,39 @@ class TagDifference(Schema):
         return self.p_value < ALPHA
 
 
-def count_tags(attempts: Sequence[AttemptBehaviour]) -> list[TagCount]:
+class CountedTag(NamedTuple):
+    """A tag in several runs."""
+
+    tag: Tag
+    meaning: TagMeaning
+    counts: tuple[TagCount, ...]  # of each run
+
+
+def count_tags(attempts: Sequence[TaggedAttempt]) -> list[TagCount]:
     """The tags of a run, the most frequent first; a tag that no attempt has is left out."""
-    found = Counter(tag for attempt in attempts for tag in attempt.tags)
-    unknown = Counter(tag for attempt in attempts for tag in attempt.unknown)
-    rows = []
-    for tag in sorted(Tag, key=lambda each: -found[each]):  # equal counts in the order of tags
-        if not (count := found[tag]):
-            break
-        known = len(attempts) - unknown[tag]
-        interval = wilson_interval(count, known)
-        row = TagCount(tag=tag, count=count, known=known, low=interval.low, high=interval.high)
-        rows.append(row)
-    return rows
+    return [row.counts[0] for row in count_by_run([attempts])]
+
+
+def count_by_run(runs: Sequence[Sequence[TaggedAttempt]]) -> list[CountedTag]:
+    """The tags of runs, the most frequent first; a tag that no attempt has is left out."""
+    rows = [
+        CountedTag(tag, MEANINGS[tag], tuple(_count(tag, attempts) for attempts in runs))
+        for tag in Tag
+    ]
+    total = {row.tag: sum(each.count for each in row.counts) for row in rows}
+    # Equal counts stay in the order of tags.
+    return sorted((row for row in rows if total[row.tag]), key=lambda row: -total[row.tag])
+
+
+def _count(tag: Tag, attempts: Sequence[TaggedAttempt]) -> TagCount:
+    count = sum(tag in attempt.tags for attempt in attempts)
+    known = sum(tag not in attempt.unknown for attempt in attempts)
+    interval = wilson_interval(count, known)
+    return TagCount(tag=tag, count=count, known=known, low=interval.low, high=interval.high)
 
 
 def compare_tags(
-    first: Iterable[AttemptBehaviour], second: Iterable[AttemptBehaviour]
+    first: Iterable[TaggedAttempt], second: Iterable[TaggedAttempt]
 ) -> list[TagDifference]:
     """The tags of two runs, each task compared with itself; the surest difference comes first.
 
@@ -86,7 +130,13 @@ def compare_tags(
     return sorted(compared, key=lambda row: (row.p_value, -abs(row.second - row.first)))
 
 
-def _scores(attempts: Iterable[AttemptBehaviour]) -> dict[Tag, dict[str, TaskScore]]:
+def tags_of_attempts(run: RunFolder, mirrors: Mirrors) -> Callable[[AttemptRecord], AttemptTags]:
+    """Finds the tags of a run's attempts, one record at a time."""
+    behaviour_of = behaviour_of_attempts(run, mirrors)
+    return lambda record: AttemptTags.of(behaviour_of(record))
+
+
+def _scores(attempts: Iterable[TaggedAttempt]) -> dict[Tag, dict[str, TaskScore]]:
     """For each tag, the attempts with it and all where it can be known, by task."""
     scores: dict[Tag, dict[str, TaskScore]] = {}
     for attempt in attempts:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from agentbench.attempt.logs import EXCHANGE_LOG, TRAJECTORY_FILE
 from agentbench.attempt.record import AttemptRecord
 from agentbench.attempt.timeline.document import TIMELINE_FILE, Timeline
+from agentbench.attempt.timeline.steps import answer_times, read_time, step_before
 from agentbench.audit.patch import FilePatch, parse_patch
 from agentbench.audit.run_facts import RunFolder, UnreadableRunFileError, read_attempt
 from agentbench.errors import GitCloneError, InputError
@@ -134,8 +135,7 @@ class BehaviourFacts:
     @cached_property
     def answer_times(self) -> list[tuple[int, datetime]]:
         """The model's steps with the times of their requests, as far as they can be read."""
-        found = ((step.step_id, _time(step.timestamp or "")) for step in self.agent_steps)
-        return [(step, time) for step, time in found if time is not None]
+        return answer_times(self.steps)
 
     @cached_property
     def calls(self) -> list[Call]:
@@ -158,9 +158,7 @@ class BehaviourFacts:
     def step_of_state(self, number: int) -> int | None:
         """The step that made a noted state: the model's last one before it was noted."""
         assert self.timeline is not None
-        at = self.timeline.noted[number].at
-        earlier = [step for step, time in self.answer_times if time < at]
-        return earlier[-1] if earlier else None
+        return step_before(self.answer_times, self.timeline.noted[number].at)
 
     @property
     def test_actions(self) -> list[Action]:
@@ -177,15 +175,6 @@ class BehaviourFacts:
     @property
     def ended_by_limit(self) -> bool:
         return self.ending in _ENDED_BY_LIMIT
-
-
-def _time(text: str) -> datetime | None:
-    """A time with its zone; None: it is none. A run's files may come from anybody."""
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return time if time.tzinfo is not None else None
 
 
 def _is_cache(record: AttemptRecord, path: str) -> bool:
@@ -270,7 +259,7 @@ class BehaviourReader:
             # The request before the answer has what the agent read, which may name such an end.
             answer = line[line.rfind(_ANSWER) :]
             found = _TIME.search(line) if _CUT.search(answer) else None
-            if found is not None and (time := _time(found.group(1).decode("ascii", "replace"))):
+            if found is not None and (time := read_time(found.group(1).decode("ascii", "replace"))):
                 cut.add(time.isoformat())
         return frozenset(cut)
 

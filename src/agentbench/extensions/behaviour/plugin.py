@@ -23,6 +23,24 @@ def _reader() -> object:
     return behaviour_of_attempts
 
 
+def _tags() -> object:
+    from agentbench.extensions.behaviour.counts import tags_of_attempts
+
+    return tags_of_attempts
+
+
+def _table() -> object:
+    from agentbench.extensions.behaviour.counts import count_by_run
+
+    return count_by_run
+
+
+def _comparison() -> object:
+    from agentbench.extensions.behaviour.counts import compare_tags
+
+    return compare_tags
+
+
 def _counts() -> object:
     from agentbench.extensions.behaviour.command import print_counts_of
 
@@ -51,8 +69,11 @@ OFFERS = {
     Slot.BEHAVIOUR: {
         "story": Offer("The story of an attempt.", _story),
         "reader": Offer("The tags of attempts.", _reader),
-        "counts": Offer("How often a run has each tag.", _counts),
-        "differences": Offer("Which tags differ between two runs.", _differences),
+        "tags": Offer("The tags of attempts, without their evidence.", _tags),
+        "table": Offer("How often runs have each tag, by the tags of their attempts.", _table),
+        "comparison": Offer("Which tags differ, by the tags of attempts.", _comparison),
+        "counts": Offer("Prints how often a run has each tag.", _counts),
+        "differences": Offer("Prints which tags differ between two runs.", _differences),
     },
     Slot.WORDS: {"behaviour": Offer("The tags.", _words)},
 }

@@ -1,12 +1,13 @@
 """Reads an attempt's files for its page, and serves them unchanged."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 from markupsafe import Markup
+from pydantic import ValidationError
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import DiffLexer
@@ -14,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from agentbench.attempt.logs import TRAJECTORY_FILE
+from agentbench.attempt.timeline.document import TIMELINE_FILE, Timeline
 from agentbench.core.display_text import printable
 from agentbench.extensions.view.auth_guard import FILE_CSP
 from agentbench.extensions.view.queries import PageSlice
@@ -33,6 +35,7 @@ _PATCH_BYTES = 256 * 1024
 _LONGEST_LINE = 2_000
 STEPS_PER_PAGE = 50
 _CHUNK = 64 * 1024
+_TIMELINE_BYTES = 16 * 1024 * 1024  # one of 400 states with 50 broken tests each has 3 MiB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +127,7 @@ class TranscriptPage:
     """Some steps of a transcript, or why there are none."""
 
     page: PageSlice[Step] = field(default_factory=PageSlice)
+    steps: Sequence[Step] = ()  # of all pages
     problem: str = ""
 
 
@@ -138,7 +142,20 @@ def read_transcript_page(folder: RunsFolder, attempt: Path, number: int) -> Tran
         steps = parse_trajectory(content).steps
     except ValueError as error:
         return TranscriptPage(problem=printable(str(error), limit=300))
-    return TranscriptPage(page=PageSlice.of(steps, number, size=STEPS_PER_PAGE))
+    return TranscriptPage(page=PageSlice.of(steps, number, size=STEPS_PER_PAGE), steps=steps)
+
+
+def read_timeline(folder: RunsFolder, attempt: Path) -> Timeline | None:
+    """An attempt's timeline; None if it has none, or none that can be read."""
+    file = folder.find_file(attempt / TIMELINE_FILE)
+    if file is None:
+        return None
+    with file:
+        content = file.read(_TIMELINE_BYTES + 1)
+    try:
+        return Timeline.model_validate_json(content) if len(content) <= _TIMELINE_BYTES else None
+    except ValidationError:
+        return None
 
 
 _PLAIN, _JSON = "text/plain; charset=utf-8", "application/json"
@@ -150,6 +167,7 @@ CONTENT_TYPES: Mapping[str, str] = {
     "baseline.json": _JSON,
     "final.json": _JSON,
     "events.jsonl": _PLAIN,
+    TIMELINE_FILE: _JSON,
     "agent/trajectory.json": _JSON,
     "agent/llm.jsonl": _PLAIN,
     **{log_name(stage): _PLAIN for stage in StageName},

@@ -1,4 +1,4 @@
-"""The page of one attempt: its verdict and the reason, its stages, its change, its steps."""
+"""The page of one attempt: its verdict and the reason, its timeline, stages, change and steps."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,6 +21,7 @@ from agentbench.extensions.view.queries import (
 from agentbench.extensions.view.rendering import PageContext, TemplateValues
 from agentbench.extensions.view.run_cache import LiveRun
 from agentbench.extensions.view.runs_folder import PageNotFoundError
+from agentbench.extensions.view.timeline_table import timeline_table
 from agentbench.report.attempt_columns import verdict_word
 from agentbench.report.attempt_files import AttemptFiles, log_name
 from agentbench.report.attempt_text import usage_text
@@ -87,9 +88,13 @@ def _with_record(
     chosen = parse_word(CaseFilter, "tests", query)
     step_page = parse_positive_int("steps-page", query, default=1)
     case_page = parse_positive_int("tests-page", query, default=1)
+    transcript = attempt_files.read_transcript_page(files, folder, step_page)
+    timeline = attempt_files.read_timeline(files, folder)
+    steps = transcript.steps if transcript is not None else ()
     return {
         "record": record,
         "is_live": False,
+        "timeline": timeline_table(timeline, record.tests, steps) if timeline is not None else None,
         "verdict": verdict_word(record),
         "cause": (cause := find_cause(record, stored)),
         "cause_facts": cause_facts(cause) if cause is not None else [],
@@ -103,7 +108,7 @@ def _with_record(
         "cases": select_cases(record.tests, chosen, case_page),
         "case_filters": list(CaseFilter),
         "patch": attempt_files.read_patch(files, folder / _PATCH_FILE) if record.patch else None,
-        "transcript": attempt_files.read_transcript_page(files, folder, step_page),
+        "transcript": transcript,
         "files": attempt_files.list_attempt_files(files, folder),
         "tokens": usage_text(record.usage) if record.usage is not None else "",
     }

@@ -7,19 +7,34 @@ an attempt at each of them.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 
 from agentbench.errors import InputError
 from agentbench.extensions.view import rendering
+from agentbench.extensions.view.behaviour_section import (
+    BehaviourSection,
+    behaviour_section,
+    require_behaviour,
+    wants_behaviour,
+)
 from agentbench.extensions.view.queries import BadQueryError
 from agentbench.extensions.view.rendering import PageContext, TemplateValues
 from agentbench.extensions.view.run_cache import LiveRun
+from agentbench.extensions.view.run_tags import has_tags
+from agentbench.extensions.view.runs_folder import PageNotFoundError
 from agentbench.report.attempt_columns import verdict_word
 from agentbench.report.comparison import Comparison, compare
 from agentbench.report.formatting import statement
 from agentbench.report.heat_map import heat_map
-from agentbench.report.leaderboard import LETTERS_NOTE, Entrant, label_runs, leaderboard
+from agentbench.report.leaderboard import (
+    LETTERS_NOTE,
+    Entrant,
+    Leaderboard,
+    label_runs,
+    leaderboard,
+)
 from agentbench.report.summary import TAMPERED
 from agentbench.runs.store.summaries import AttemptSummary
 
@@ -87,12 +102,66 @@ class MatrixCell:
         ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedRuns:
+    """The runs of one set of tasks: those that can be ranked, and why the others cannot."""
+
+    sets: Sequence[TaskSet]
+    chosen: TaskSet | None  # None: there are no runs
+    ranked: Sequence[LiveRun] = ()
+    unranked: Sequence[tuple[Path, str]] = ()
+
+
 def leaderboard_values(context: PageContext, request: Request) -> TemplateValues:
     """The values of the leaderboard of one set of tasks, by default that of the newest runs.
 
     Raises:
         BadQueryError: no run has the requested tasks.
     """
+    runs = _ranked_runs(context, request)
+    values: dict[str, object] = {
+        "sets": runs.sets[:_MAX_SETS],
+        "chosen": runs.chosen,
+        "board": None,
+        "unranked": runs.unranked[:_MAX_UNRANKED],
+        "more_unranked": len(runs.unranked) - _MAX_UNRANKED,
+        "has_behaviour": has_tags(),
+        "behaviour": None,
+    }
+    if runs.ranked:
+        values |= _board_values(runs.ranked)
+        if wants_behaviour(request):
+            values["behaviour"] = _leaderboard_section(runs)
+    return values
+
+
+def leaderboard_behaviour(context: PageContext, request: Request) -> TemplateValues:
+    """The values of the part of the leaderboard about behaviour.
+
+    Raises:
+        BadQueryError: no run has the requested tasks.
+        PageNotFoundError: there is no such part.
+    """
+    require_behaviour()
+    runs = _ranked_runs(context, request)
+    if not runs.ranked:
+        raise PageNotFoundError("No run has an attempt at each of its tasks.")
+    return {"behaviour": _leaderboard_section(runs)}
+
+
+def _leaderboard_section(runs: RankedRuns) -> BehaviourSection:
+    assert runs.chosen is not None
+    board, ranked = _ranking(runs.ranked, with_groups=False)
+    return behaviour_section(
+        ranked,
+        [f"{number} {entry.label}" for number, entry in enumerate(board.entries, 1)],
+        page="/leaderboard",
+        query=urlencode({"tasks": runs.chosen.digest}),
+        is_comparison=False,
+    )
+
+
+def _ranked_runs(context: PageContext, request: Request) -> RankedRuns:
     sets = _task_sets(context)
     chosen = sets[0] if sets else None
     if digest := request.query_params.get("tasks", ""):
@@ -100,9 +169,8 @@ def leaderboard_values(context: PageContext, request: Request) -> TemplateValues
         if chosen is None:
             known = ", ".join(each.digest for each in sets[:_MAX_SETS]) or "none, there are no runs"
             raise BadQueryError(f"tasks: found {digest!r}; expected one of {known}.")
-    values: dict[str, object] = {"sets": sets[:_MAX_SETS], "chosen": chosen, "board": None}
     if chosen is None:
-        return values
+        return RankedRuns(sets=sets, chosen=None)
     ranked: list[LiveRun] = []
     unranked = []
     for folder in chosen.folders:
@@ -114,9 +182,7 @@ def leaderboard_values(context: PageContext, request: Request) -> TemplateValues
             unranked.append((folder, found))
         else:
             ranked.append(found)
-    more = len(unranked) - _MAX_UNRANKED
-    values |= {"unranked": unranked[:_MAX_UNRANKED], "more_unranked": more}
-    return values | (_board_values(ranked) if ranked else {})
+    return RankedRuns(sets=sets, chosen=chosen, ranked=ranked, unranked=unranked)
 
 
 def _task_sets(context: PageContext) -> list[TaskSet]:
@@ -143,7 +209,10 @@ def _ranked_run(context: PageContext, folder: Path, tasks: int) -> LiveRun | str
     return run if tried == tasks else f"has attempts at {tried} of {tasks} tasks"
 
 
-def _board_values(runs: Sequence[LiveRun]) -> dict[str, object]:
+def _ranking(
+    runs: Sequence[LiveRun], *, with_groups: bool = True
+) -> tuple[Leaderboard, list[LiveRun]]:
+    """The leaderboard of runs, and the runs in its order."""
     entrants = []
     for run in runs:
         known = run.overview.configuration
@@ -156,9 +225,13 @@ def _board_values(runs: Sequence[LiveRun]) -> dict[str, object]:
                 is_configuration_known=known is not None,
             )
         )
-    board = leaderboard(entrants)
+    board = leaderboard(entrants, with_groups=with_groups)
     by_label = dict(zip(label_runs(entrants), runs, strict=True))
-    ranked = [by_label[entry.label] for entry in board.entries]
+    return board, [by_label[entry.label] for entry in board.entries]
+
+
+def _board_values(runs: Sequence[LiveRun]) -> dict[str, object]:
+    board, ranked = _ranking(runs)
     attempts = [run.summaries for run in ranked]
     heat = heat_map(attempts)
     cells = [_cells(run) for run in ranked]
@@ -180,16 +253,46 @@ def compare_values(context: PageContext, request: Request) -> TemplateValues:
         "offered": [folder.name for folder in folders[:_MAX_OFFERED]],
         "comparison": None,
         "problem": "",
+        "has_behaviour": has_tags(),
+        "behaviour": None,
     }
     if all(names):
-        first, second = (context.cache.run(context.folder.run(name)) for name in names)
+        first, second = _compared_runs(context, names)
         try:
             comparison = compare(first.summaries, second.summaries)
         except InputError as error:
             # Without a common task, a reader still needs the form to choose other runs.
             return values | {"problem": str(error)}
         values |= _comparison_values(first, second, comparison)
+        if wants_behaviour(request):
+            values["behaviour"] = _comparison_section(first, second)
     return values
+
+
+def compare_behaviour(context: PageContext, request: Request) -> TemplateValues:
+    """The values of the part of a comparison about behaviour.
+
+    Raises:
+        PageNotFoundError: there is no such part, or no such run.
+    """
+    require_behaviour()
+    names = [request.query_params.get(name, "") for name in ("first", "second")]
+    return {"behaviour": _comparison_section(*_compared_runs(context, names))}
+
+
+def _compared_runs(context: PageContext, names: Sequence[str]) -> tuple[LiveRun, LiveRun]:
+    first, second = (context.cache.run(context.folder.run(name)) for name in names)
+    return first, second
+
+
+def _comparison_section(first: LiveRun, second: LiveRun) -> BehaviourSection:
+    return behaviour_section(
+        (first, second),
+        ("First", "Second"),
+        page="/compare",
+        query=urlencode({"first": first.name, "second": second.name}),
+        is_comparison=True,
+    )
 
 
 def _comparison_values(

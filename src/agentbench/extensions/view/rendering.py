@@ -21,7 +21,7 @@ from agentbench.core.display_text import counted, printable
 from agentbench.extensions.view.run_cache import LiveRun, RunCache
 from agentbench.extensions.view.runs_folder import RunsFolder
 from agentbench.models.trajectory import ToolCall
-from agentbench.report.formatting import percent
+from agentbench.report.formatting import p_value, percent
 
 # The extra `view` may be missing: `report --format html` saves a page, and needs no server.
 if TYPE_CHECKING:
@@ -112,7 +112,19 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    filters = (seconds, size, moment, since, percent, money, word, counted, excerpt, call_line)
+    filters = (
+        seconds,
+        size,
+        moment,
+        since,
+        percent,
+        p_value,
+        money,
+        word,
+        counted,
+        excerpt,
+        call_line,
+    )
     environment.filters.update({each.__name__: each for each in filters})
     environment.globals.update(run_address=run_address, attempt_address=attempt_address)
     return environment

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from agentbench.attempt.logs import AttemptEvent, EventKind, read_events
 from agentbench.errors import InputError
+from agentbench.extensions.view.run_tags import RunTags
 from agentbench.extensions.view.runs_folder import RUN_FILE
 from agentbench.report.leaderboard import task_set
 from agentbench.report.summary import ResultSummary
@@ -176,6 +177,7 @@ class LiveRun:
     overview: RunOverview
     reading: RunRecords
     _running: RunningAttempts
+    tags: RunTags  # of behaviour; empty until a page counts them
 
     @property
     def name(self) -> str:
@@ -283,14 +285,14 @@ class RunCache:
             now, before = fingerprint.attempts, cached and cached.fingerprint.attempts
             # A growing file of records is read on from its former end.
             if cached and now and before and now.inode == before.inode and now.size >= before.size:
-                reading = cached.run.reading.read_on()
+                reading, tags = cached.run.reading.read_on(), cached.run.tags
             else:
-                reading = read_run(folder)
+                reading, tags = read_run(folder), RunTags(folder)
             running = self._running.pop(folder, None) or RunningAttempts(folder)
             if fingerprint.is_live:
                 self._running[folder] = running
             overview = _overview(folder, reading, is_live=fingerprint.is_live)
-            cached = _CachedRun(fingerprint, LiveRun(folder, overview, reading, running))
+            cached = _CachedRun(fingerprint, LiveRun(folder, overview, reading, running, tags))
             self._runs[folder] = cached
         self._runs.move_to_end(folder)
         summary_count = sum(len(each.run.reading.summaries) for each in self._runs.values())

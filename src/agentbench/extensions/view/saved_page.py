@@ -12,6 +12,7 @@ from markupsafe import Markup
 from agentbench.core.display_text import printable
 from agentbench.errors import InputError
 from agentbench.extensions.view import rendering
+from agentbench.extensions.view.run_tags import RunTags, compare_tags, count_tags
 from agentbench.report import formatting
 from agentbench.report.attempt_columns import rows
 from agentbench.report.comparison import compare
@@ -25,17 +26,31 @@ _MAX_DETAIL = 400  # characters; `agentbench show` prints all of it
 _MAX_NAME = 80
 
 
-def html_chunks(runs: Sequence[Entrant], *, most_rows: int = MAX_ATTEMPT_ROWS) -> Iterator[str]:
+def html_chunks(
+    runs: Sequence[Entrant],
+    *,
+    most_rows: int = MAX_ATTEMPT_ROWS,
+    tags: Sequence[Sequence[object]] | None = None,
+) -> Iterator[str]:
     """The HTML document of one or more runs; two are compared in their order.
 
     Args:
         runs: The runs, in the order of a comparison of two.
         most_rows: The most rows of the table of attempts.
+        tags: The tags of behaviour of each run's attempts; None: the page says nothing of them.
     """
     style = files("agentbench.extensions.view").joinpath("static/view.css").read_text("utf-8")
     board = leaderboard(runs)
     by_label = dict(zip(label_runs(runs), runs, strict=True))
     ranked = [by_label[entry.label] for entry in board.entries]
+    behaviour: dict[str, object] | None = None
+    if tags is not None:
+        tags_of = {id(run): own for run, own in zip(runs, tags, strict=True)}
+        behaviour = {
+            "counts": count_tags([tags_of[id(run)] for run in ranked]),
+            "differences": compare_tags(*tags) if len(tags) == 2 else None,
+            "unreadable": sum(len(run.attempts) for run in runs) - sum(map(len, tags)),
+        }
     attempts = [run.attempts for run in ranked]
     labels = [printable(entry.label, limit=_MAX_NAME) for entry in board.entries]
     total = sum(map(len, attempts))
@@ -54,6 +69,7 @@ def html_chunks(runs: Sequence[Entrant], *, most_rows: int = MAX_ATTEMPT_ROWS) -
         ],
         heat=heat_map(attempts),
         comparison=_comparison(runs) if len(runs) == 2 else None,
+        behaviour=behaviour,
         rows=(
             {
                 name: printable(text, limit=limits[name]) if name in limits else text
@@ -69,6 +85,16 @@ def html_chunks(runs: Sequence[Entrant], *, most_rows: int = MAX_ATTEMPT_ROWS) -
 def write_page(runs: Sequence[ReportedRun], target: TextIO) -> None:
     """Write the document of runs: `report --format html`."""
     target.writelines(html_chunks([run.entrant for run in runs]))
+
+
+def write_page_with_behaviour(runs: Sequence[ReportedRun], target: TextIO) -> None:
+    """Write the document of runs, with how often their agents did what."""
+    tags = []
+    for run in runs:
+        own = RunTags(run.folder)
+        own.read(run.reading, run.latest, most=len(run.latest))
+        tags.append(own.of(run.latest))
+    target.writelines(html_chunks([run.entrant for run in runs], tags=tags))
 
 
 def content_policy(style: str) -> str:
