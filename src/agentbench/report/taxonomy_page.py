@@ -10,6 +10,7 @@ from string import Template
 
 from agentbench.integrity.finding_rules import ControlRule
 from agentbench.taxonomy import FailureReason, Fault, StageName
+from agentbench.test_runs.runners import REPORTS
 
 _MEANINGS = {
     0: "Tests passed",
@@ -41,6 +42,18 @@ _SCENARIOS = (
     ("git clone hangs", 124, StageName.GIT_CLONE),
 )
 
+# As `test_runs.external_runner.decide_outcome` and `scoring.classification` have it.
+_EXTERNAL_OUTCOMES = (
+    ("all tests passed, and the code is 0", None),
+    ("a test failed, and the code is not 0", FailureReason.TESTS_FAILED),
+    ("a file could not be compiled or loaded", FailureReason.INTERNAL_ERROR),
+    ("the report is whole and has no test", FailureReason.NO_TESTS_COLLECTED),
+    ("the report contradicts the code, or is not whole", FailureReason.INTERNAL_ERROR),
+    ("there is no report, and the code is not 0", FailureReason.INTERNAL_ERROR),
+    ("the program is missing", FailureReason.INTERNAL_ERROR),
+    ("the time limit ended it", FailureReason.TIMEOUT),
+)
+
 
 def render_taxonomy_page() -> str:
     """The whole of docs/failure_taxonomy.md."""
@@ -67,6 +80,17 @@ def render_taxonomy_page() -> str:
         exit_codes=_table(
             ("Exit code", "FailureReason", "Meaning"),
             [*codes, ("other", _pytest_reason(_OTHER_EXIT_CODE), _UNEXPECTED)],
+        ),
+        runners=_table(
+            ("Runner", "Report", "Whole if it has", "Exit codes"),
+            (
+                (f"`{runner.value}`", each.source, each.whole, each.exit_codes)
+                for runner, each in REPORTS.items()
+            ),
+        ),
+        outcomes=_table(
+            ("What the report and the exit code show", "FailureReason"),
+            ((what, _reason_or_none(reason)) for what, reason in _EXTERNAL_OUTCOMES),
         ),
         scenarios=_table(("Scenario", "Exit code", "Stage", "Expected FailureReason"), scenarios),
         faults=_table(
@@ -130,6 +154,16 @@ WORDS: Mapping[str, str] = {
         "other ones.\n"
         "  typical cause  code that reads the expected values from the test"
     ),
+    **{
+        runner.value: (
+            "A runner of tests.\n"
+            f"  report      {each.source}\n"
+            f"  whole if    {each.whole}\n"
+            f"  exit codes  {each.exit_codes}\n"
+            "  It counts only where report, exit code and the listed tests agree."
+        )
+        for runner, each in REPORTS.items()
+    },
     ControlRule.DIFFERED: (
         "A critical finding: in a control run, a test with unchanged expectations did not pass.\n"
         "  typical cause  code that recognises its test by name or file"
