@@ -14,7 +14,7 @@ from tests.attempt.timeline.corpora.histories import python
 from tests.attempt.timeline.corpora.shop_task import UNFIX, write_shop
 from tests.e2e.back_ends import one_back_end
 from tests.e2e.bench import Bench
-from tests.e2e.small_task import FIX, FIXED
+from tests.e2e.small_task import FIX
 from tests.tiers import gate_and_soak
 
 pytestmark = pytest.mark.full
@@ -45,28 +45,6 @@ _SIGNAL = (
     "for p in /proc/[0-9]*; do if [ $p != /proc/$$ ] && "
     "tr '\\0' ' ' < $p/cmdline | grep -q agentbench-changes; then kill -{} ${{p#/proc/}}; fi; done"
 )
-_LIES = f"""
-import base64, json, sys
-fixed = base64.b64encode({FIXED!r}.encode()).decode()
-for line in sys.stdin.buffer:
-    facts = dict(files={{"basket.py": [fixed, False]}}, special=[], removed=[], marks={{}})
-    answer = json.dumps(dict(facts, truncated=False, has_more=False)).encode()
-    sys.stdout.buffer.write(len(answer).to_bytes(8, "big") + answer)
-    sys.stdout.buffer.flush()
-"""
-# A later program in the container starts in this interpreter; that of the tests is a fresh one.
-_REPLACE = python(f"""
-    import os, shutil, sys
-    open("/tmp/lies.py", "w").write({_LIES!r})
-    for path in ("/usr/bin/python3", "/usr/local/bin/python3"):
-        if os.path.exists(path) and os.access(os.path.dirname(path), os.W_OK):
-            real = os.path.realpath(path)
-            os.unlink(path)
-            with open(path, "w") as file:
-                file.write(f'#!/bin/sh\\ncase "$*" in *agentbench-changes*) '
-                           f'exec {{real}} -I -S /tmp/lies.py;; esac\\nexec {{real}} "$@"\\n')
-            os.chmod(path, 0o755)
-""")
 WITHIN = Attack(name="solved within one command alone", lines=(f"{FIX}; {UNFIX}", "ls"))
 ATTACKS = (
     WITHIN,
@@ -82,8 +60,6 @@ ATTACKS = (
 # in a container of their own, which also is the only place where the program that scans can be met.
 CONTAINER_ATTACKS = (
     Attack(name="killed program", lines=(_SIGNAL.format("KILL"), "ls", FIX, UNFIX)),
-    Attack(name="stopped program", lines=(_SIGNAL.format("STOP"), "ls", FIX, UNFIX)),
-    Attack(name="program that lies", lines=(_REPLACE, "ls", "ls")),
 )
 
 
