@@ -1,8 +1,9 @@
 """Judges the noted states of an attempt like a final test, first and last first, then by halves."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import PurePosixPath
 
 from agentbench.attempt.agent_work.agent_outcome import judged_change
 from agentbench.attempt.context import PreparedContext
@@ -10,8 +11,10 @@ from agentbench.attempt.expected_tests import expected_tests
 from agentbench.attempt.judged_tests import JudgedRuns, judged_evidence
 from agentbench.attempt.timeline.document import MAX_BROKEN, JudgedState, Timeline
 from agentbench.attempt.timeline.states import NotedStates
+from agentbench.core.files import FileContent
 from agentbench.errors import AgentbenchError
 from agentbench.integrity.extraction import WorkspaceChange
+from agentbench.integrity.trees import EntryKind, WorkspaceTree
 from agentbench.scoring.evidence import FAILING_OUTCOMES, CaseOutcome, Evidence, StageResult
 from agentbench.scoring.verdict import judge
 from agentbench.taxonomy import StageName
@@ -92,7 +95,9 @@ def judge_timeline(
 
     def judge_one(state: str) -> JudgedState:
         try:
-            change = judged_change(quiet, WorkspaceChange(files=noted.files_of(state)))
+            files = noted.files_of(state)
+            emptied = emptied_folders(files, quiet.prepared.base)
+            change = judged_change(quiet, WorkspaceChange(files=files, emptied=emptied))
             runs = JudgedRuns(context=quiet, baseline=baseline, change=change)
             run = runs.final(quiet.judging_lock())
             evidence = judged_evidence(quiet, run.tests)
@@ -105,7 +110,37 @@ def judge_timeline(
     for judged in judge_states(states, judge_one, most, known):
         timeline = timeline.replace(judged=tuple(judged))
         yield timeline
+    if not all_changes_placed(states, timeline.judged):
+        between = (
+            "some changes lie between states that were not judged, and are placed at the later one"
+        )
+        timeline = timeline.replace(notes=(*timeline.notes, between))
     yield timeline.replace(complete=True)
+
+
+def all_changes_placed(states: Sequence[str], judged: Sequence[JudgedState]) -> bool:
+    """Whether all neighbours among the judged states that differ are neighbours at all."""
+    by_state = {each.state: each.outcome for each in judged}
+    known = [(number, by_state[state]) for number, state in enumerate(states) if state in by_state]
+    return all(
+        one == other or after - before == 1 for (before, one), (after, other) in pairwise(known)
+    )
+
+
+def emptied_folders(
+    files: Mapping[PurePosixPath, FileContent | None], base: WorkspaceTree
+) -> tuple[PurePosixPath, ...]:
+    """The folders of the base that have lost all their files, which a scan does not see itself."""
+    left = {path for path, entry in base.items() if entry.kind is not EntryKind.FOLDER}
+    left = {path for path in left if files.get(path, path) is not None}
+    left |= {path for path, file in files.items() if file is not None}
+    filled = {folder for path in left for folder in path.parents}
+    removed = {folder for path, file in files.items() if file is None for folder in path.parents}
+    return tuple(
+        path
+        for path, entry in base.items()
+        if entry.kind is EntryKind.FOLDER and path in removed and path not in filled
+    )
 
 
 def _judged(

@@ -43,6 +43,11 @@ class WorkspaceChange:
     findings: tuple[Finding, ...] = ()
 
 
+def has_control_characters(name: str) -> bool:
+    """Whether a path could deceive who reads it; no change has such a file."""
+    return _CONTROL.search(name) is not None
+
+
 def read_change(
     chunks: Iterable[bytes],
     base: trees.WorkspaceTree,
@@ -136,7 +141,7 @@ class _Reader:
         name = path.as_posix()
         if path.is_absolute() or ".." in path.parts:
             return "leaves the workspace"
-        if len(name) > self._limits.path_length or _CONTROL.search(name):
+        if len(name) > self._limits.path_length or has_control_characters(name):
             return "its name is too long or contains control characters"
         target = self._seen.get(PurePosixPath(member.linkname))
         if member.islnk() and (target is None or target.kind is not trees.EntryKind.FILE):

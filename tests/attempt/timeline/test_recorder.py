@@ -46,12 +46,21 @@ def recorder(tmp_path: Path) -> Iterator[TimelineRecorder]:
     made.close()
 
 
-def scanned(files: dict[str, bytes | None]) -> ScannedChanges:
+def scanned(
+    files: dict[str, bytes | None], *, special: list[str] | None = None, has_more: bool = False
+) -> ScannedChanges:
     encoded = {
         path: (None if content is None else base64.b64encode(content).decode(), False)
         for path, content in files.items()
     }
-    return ScannedChanges(files=encoded, removed=[], marks={}, truncated=False)
+    return ScannedChanges(
+        files=encoded,
+        special=special or [],
+        removed=[],
+        marks={},
+        truncated=False,
+        has_more=has_more,
+    )
 
 
 def states(recorder: TimelineRecorder) -> list[dict[str, str | None]]:
@@ -121,6 +130,12 @@ def test_path_out_of_the_workspace_is_no_state(recorder: TimelineRecorder, path:
     assert recorder.noted == []
 
 
+GOOD = (
+    b'{"files": {}, "special": [], "removed": [], "marks": {}, "truncated": false, '
+    b'"has_more": false}'
+)
+
+
 def sized(answer: bytes) -> bytes:
     return len(answer).to_bytes(8, "big") + answer
 
@@ -142,18 +157,20 @@ def answering(recorder: TimelineRecorder, *answers: bytes) -> Iterator[None]:
     [
         sized(b"{}"),
         sized(b"[" * 10_000),
-        sized(b'{"files": 1, "removed": [], "marks": {}, "truncated": false}'),
-        sized(b'{"files": {"a": ["x"]}, "removed": [], "marks": {}, "truncated": false}'),
-        sized(b'{"files": {}, "removed": [1], "marks": {}, "truncated": false}'),
-        sized(b'{"files": {}, "removed": [], "marks": {"a": "x"}, "truncated": false}'),
+        sized(GOOD.replace(b'"files": {}', b'"files": 1')),
+        sized(GOOD.replace(b'"files": {}', b'"files": {"a": ["x"]}')),
+        sized(GOOD.replace(b'"files": {}', b'"files": {"a": ["no base64", false]}')),
+        sized(GOOD.replace(b'"removed": []', b'"removed": [1]')),
+        sized(GOOD.replace(b'"removed": []', b'"removed": ["../x"]')),
+        sized(GOOD.replace(b'"special": []', b'"special": ["/x"]')),
+        sized(GOOD.replace(b'"marks": {}', b'"marks": {"a": "x"}')),
         (1 << 60).to_bytes(8, "big"),
     ],
 )
 def test_malformed_answer_is_no_state_and_no_error(
     recorder: TimelineRecorder, answer: bytes
 ) -> None:
-    good = b'{"files": {}, "removed": [], "marks": {}, "truncated": false}'
-    with answering(recorder, answer, sized(good)):
+    with answering(recorder, answer, sized(GOOD.replace(b"false", b"1"))):
         recorder.note()
     assert recorder.noted == []
 
@@ -170,7 +187,7 @@ def test_late_answer_holds_nothing_up(
 def test_flood_of_files_and_bytes_is_announced(
     recorder: TimelineRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recorder_module, "_MAX_CHANGED", 3)
+    monkeypatch.setattr(recorder_module, "_MAX_CONTENTS", 0)
     flood = iter([scanned({}), scanned({str(n): b"x" for n in range(4)})])
     with recorder.scanning(lambda: next(flood)):
         recorder.note()
@@ -178,6 +195,83 @@ def test_flood_of_files_and_bytes_is_announced(
     assert states(recorder) == [{}]
     assert list(recorder.notes) == [
         "later states are missing, since they have too many files or bytes"
+    ]
+
+
+def test_state_of_too_many_files_is_left_out_and_later_ones_are_noted(
+    recorder: TimelineRecorder, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "_MAX_CHANGED", 3)
+    with recorder.scanning(scan_of(Changes(str(workspace)))):
+        for number in range(4):
+            (workspace / f"{number}.txt").write_text("x")
+        recorder.note()
+        for number in range(3):
+            (workspace / f"{number}.txt").unlink()
+        recorder.note()
+    assert states(recorder) == [{}, {"3.txt": "x"}]
+    assert list(recorder.notes) == ["some states are missing, since they have too many files"]
+
+
+def test_state_of_more_bytes_than_a_scan_reads_is_noted_whole(
+    recorder: TimelineRecorder, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "MAX_BYTES", 1)
+    with recorder.scanning(scan_of(Changes(str(workspace)))):
+        for number in range(3):
+            (workspace / f"{number}.txt").write_text("x")
+        recorder.note()
+    assert states(recorder) == [{}, {f"{number}.txt": "x" for number in range(3)}]
+    assert not recorder.notes
+
+
+def test_program_that_always_has_more_holds_nothing_up(
+    recorder: TimelineRecorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_module, "_ANSWERS_WITHIN", 0.2)
+    with recorder.scanning(lambda: scanned({}, has_more=True)):
+        recorder.note()
+    assert recorder.noted == []
+
+
+def test_file_that_becomes_a_link_is_as_before_the_work_as_in_the_extracted_change(
+    recorder: TimelineRecorder, workspace: Path
+) -> None:
+    with recorder.scanning(scan_of(Changes(str(workspace)))):
+        (workspace / "a.py").write_text("2")
+        recorder.note()
+        (workspace / "a.py").rename(workspace / "b.py")
+        (workspace / "a.py").symlink_to("b.py")
+        recorder.note()
+    assert states(recorder) == [{}, {"a.py": "2"}, {"b.py": "2"}]
+
+
+def test_names_that_no_change_may_have_are_left_out(
+    recorder: TimelineRecorder, workspace: Path
+) -> None:
+    with recorder.scanning(scan_of(Changes(str(workspace)))):
+        for name in ("two\nlines.py", "turned\u202ename.py", "not\udcffutf8.py", "größe.py"):
+            (workspace / name).write_text("2")
+        recorder.note()
+    assert states(recorder) == [{}, {"größe.py": "2"}]
+
+
+def test_file_that_changes_all_the_time_hides_no_pause(
+    recorder: TimelineRecorder, workspace: Path
+) -> None:
+    with recorder.scanning(scan_of(Changes(str(workspace)))):
+        for number in range(6):
+            (workspace / "log.txt").write_text(str(number))
+            if number == 4:
+                (workspace / "a.py").write_text("2")
+            recorder.note(is_waiting=False)
+        (workspace / "log.txt").write_text("6")
+        recorder.note(is_waiting=False)
+    assert states(recorder) == [
+        {},
+        {"log.txt": "3"},
+        {"a.py": "2", "log.txt": "5"},
+        {"a.py": "2", "log.txt": "6"},
     ]
 
 

@@ -5,12 +5,18 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from agentbench.sandbox.mounted import changes
 from agentbench.sandbox.mounted.changes import Changes
+
+
+def later() -> int:
+    """A clock by which no file has changed a moment ago."""
+    return time.time_ns() + 10**9
 
 
 def contents(looked):
@@ -29,7 +35,7 @@ def test_first_look_only_remembers_what_is_there(tmp_path: Path) -> None:
 def test_new_changed_and_removed_files_are_found(tmp_path: Path) -> None:
     for name in ("same.py", "changed.py", "removed.py"):
         (tmp_path / name).write_text("1")
-    watched = Changes(str(tmp_path))
+    watched = Changes(str(tmp_path), clock=later)
     watched.scan()
     (tmp_path / "changed.py").write_text("2")
     (tmp_path / "removed.py").unlink()
@@ -74,6 +80,27 @@ def test_only_regular_files_of_the_folder_are_read(tmp_path: Path) -> None:
     (root / "folder").symlink_to(tmp_path)
     os.mkfifo(root / "pipe")
     (root / "loop").symlink_to("loop")
+    found = watched.scan()
+    assert found["files"] == {}
+    assert sorted(found["special"]) == ["folder", "link", "loop", "pipe"]
+
+
+def test_change_in_the_tick_of_the_scan_is_found(tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text("1")
+    changed_at = file.stat().st_ctime_ns
+    times = iter([changed_at, changed_at, changed_at + 10**9, changed_at + 10**9])
+    watched = Changes(str(tmp_path), clock=lambda: next(times))
+    found = [watched.scan() for _ in range(3)]
+    assert [contents(each) for each in found] == [{}, {"a.py": "1"}, {}]
+
+
+def test_name_that_is_no_text_is_left_out(tmp_path: Path) -> None:
+    watched = Changes(str(tmp_path))
+    watched.scan()
+    (tmp_path / "not\udcffutf8.py").write_text("1")
+    (tmp_path / "folder\udcff").mkdir()
+    (tmp_path / "folder\udcff" / "a.py").write_text("1")
     assert watched.scan()["files"] == {}
 
 
@@ -86,14 +113,20 @@ def test_large_file_is_named_without_its_content(tmp_path: Path) -> None:
 
 
 def test_look_ends_at_its_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    watched = Changes(str(tmp_path))
+    watched = Changes(str(tmp_path), clock=later)
     watched.scan()
     for number in range(6):
         (tmp_path / str(number)).write_text("12345")
     monkeypatch.setattr(changes, "MAX_BYTES", 10)
     looked = watched.scan()
-    assert looked["truncated"]
-    assert sorted(map(str, contents(looked).values())) == ["12345"] * 2 + ["None"] * 4
+    found = [looked, watched.scan(), watched.scan(), watched.scan()]
+    assert [(len(each["files"]), each["has_more"]) for each in found] == [
+        (2, True),
+        (2, True),
+        (2, False),
+        (0, False),
+    ]
+    assert {path for each in found for path in contents(each)} == set("012345")
     monkeypatch.setattr(changes, "MAX_FILES", 3)
     assert Changes(str(tmp_path)).scan()["truncated"]
 

@@ -24,17 +24,20 @@ from agentbench.attempt.timeline.states import NotedStates
 from agentbench.core.display_text import printable
 from agentbench.core.files import FileContent
 from agentbench.core.schema import Schema
+from agentbench.integrity.extraction import has_control_characters
 from agentbench.sandbox.interface import Command, HasHostWorkspace, ReadOnlyMount, Sandbox, Sidecar
 from agentbench.sandbox.mounted import changes
 from agentbench.sandbox.relay import python_program
 
 _MOUNT = "agentbench-changes.py"
 _PROGRAM = Path(changes.__file__)
-_MAX_CHANGED = 1_000  # files of a state
+_MAX_CHANGED = 1_000  # files of a state that is noted
 _MAX_STORED = 64 << 20  # bytes of all different contents
+_MAX_CONTENTS = changes.MAX_FILES
 _MAX_ANSWER = 2 * changes.MAX_BYTES  # bytes of JSON
 _ANSWERS_WITHIN = 10.0  # seconds; a scan of 50,000 files on a busy machine takes two
 _PAUSE = 1.0  # seconds between two scans of the work of an agent without a model
+_RESTLESS = 3  # scans in a row; a file that changed in each of them, as a log does, is no work
 _SHARE = 50  # a scan takes at most 1/50 of the time, however large the workspace is
 
 
@@ -42,9 +45,11 @@ class ScannedChanges(Schema):
     """What one scan found; see `Changes.scan`."""
 
     files: dict[str, tuple[str | None, bool]]
+    special: list[str]
     removed: list[str]
     marks: dict[str, list[int]]
     truncated: bool
+    has_more: bool
 
 
 Scan = Callable[[], ScannedChanges]
@@ -80,6 +85,7 @@ class TimelineRecorder:
         self.noted: list[NotedState] = []
         self.notes: dict[str, None] = {}  # in order, each once
         self._unreadable: str | None = None  # the first such file
+        self._streaks: dict[PurePosixPath, int] = {}  # scans in a row that found it changed
 
     def note(self, at: datetime | None = None, *, is_waiting: bool = True) -> None:
         """Note the state of now, unless it is that of the last time.
@@ -87,7 +93,8 @@ class TimelineRecorder:
         Args:
             at: The time to note; None: now.
             is_waiting: Whether the agent waits. If it may be in the middle of its work, the state
-                counts once nothing has changed since the last call.
+                counts once nothing has changed since the last call, except for files that change
+                all the time.
         """
         with self._lock, suppress(OSError, ValueError):  # a ValidationError is a ValueError
             if self._is_full:
@@ -98,8 +105,14 @@ class TimelineRecorder:
                 # the workspace was like since then.
                 self._unseen_since = at
                 return
-            has_changed = self._add_files(self._scan())
-            if is_waiting or not has_changed:
+            changed, deadline = set[PurePosixPath](), time.monotonic() + _ANSWERS_WITHIN
+            has_more = True
+            while has_more and not self._is_full:
+                if time.monotonic() > deadline:
+                    raise OSError("the rest of the state takes too long")
+                has_more = self._add_files(self._scan(), changed)
+            self._streaks = {path: self._streaks.get(path, 0) + 1 for path in changed}
+            if is_waiting or all(scans > _RESTLESS for scans in self._streaks.values()):
                 self._note_state(at)
                 self._unseen_since = None
 
@@ -146,33 +159,48 @@ class TimelineRecorder:
         self.states.write_index()
         self._archive.close()
 
-    def _add_files(self, scanned: ScannedChanges) -> bool:
-        """Add the changes of a scan; returns whether there are any."""
-        for path in scanned.removed:
-            self._marks.pop(path, None)
-            self._set(_safe(path), None)
+    def _add_files(self, scanned: ScannedChanges, changed: set[PurePosixPath]) -> bool:
+        """Add the changes of a scan, and their paths; returns whether the next scan has more."""
+        for name in scanned.removed:
+            self._marks.pop(name, None)
+            if self._set(_safe(name), None):
+                changed.add(_safe(name))
+        # As in the extracted change: what may not be in one is as it was at the start.
+        refused = {*scanned.special, *filter(has_control_characters, scanned.files)}
+        for name in refused:
+            if self._files.pop(_safe(name), None) is not None:
+                changed.add(_safe(name))
         self._marks.update(scanned.marks)
         if scanned.truncated:
             self.notes["the workspace has more files than are scanned"] = None
-        for path, (encoded, executable) in scanned.files.items():
+        for name, (encoded, executable) in scanned.files.items():
+            if name in refused:
+                continue
             if encoded is not None:
                 content = base64.b64decode(encoded, validate=True)
-                self._set(_safe(path), FileContent(content=content, executable=executable))
+                if self._set(_safe(name), FileContent(content=content, executable=executable)):
+                    changed.add(_safe(name))
             elif self._unreadable is None:
-                self._unreadable = printable(path)
+                self._unreadable = printable(name)
                 why = "are too large or cannot be read; their changes are missing"
                 self.notes[f"files such as {self._unreadable} {why}"] = None
             if self._has_too_much():
+                self._give_up()
                 break
-        return bool(scanned.files or scanned.removed)
+        return scanned.has_more
 
-    def _set(self, path: PurePosixPath, file: FileContent | None) -> None:
-        """Set a file of the state; None: it was removed. What is as at the start is no change."""
+    def _set(self, path: PurePosixPath, file: FileContent | None) -> bool:
+        """Set a file of the state; None: it was removed. Returns whether this changes the state.
+
+        What is as at the start is no change.
+        """
+        before = self._files.get(path, ("", False))
         if file == self._base(path):
             self._files.pop(path, None)
         else:
             stored = None if file is None else (self._digest_of(file.content), file.executable)
             self._files[path] = stored
+        return before != self._files.get(path, ("", False))
 
     def _digest_of(self, content: bytes) -> str:
         """The digest of a content, which is stored if it is new."""
@@ -185,8 +213,10 @@ class TimelineRecorder:
 
     def _note_state(self, at: datetime) -> None:
         if self._has_too_much():
-            self.notes["later states are missing, since they have too many files or bytes"] = None
-            self._is_full = True
+            self._give_up()
+            return
+        if len(self._files) > _MAX_CHANGED:
+            self.notes["some states are missing, since they have too many files"] = None
             return
         written = json.dumps([(str(path), file) for path, file in sorted(self._files.items())])
         state = hashlib.sha256(written.encode("utf-8", "surrogateescape")).hexdigest()[:16]
@@ -204,6 +234,10 @@ class TimelineRecorder:
             self._has_extra = False
             self.notes["there were many states, so that some between them are missing"] = None
 
+    def _give_up(self) -> None:
+        self.notes["later states are missing, since they have too many files or bytes"] = None
+        self._is_full = True
+
     def _drop(self, kept: list[NotedState]) -> None:
         """Forget all other states."""
         self.noted = kept
@@ -211,7 +245,8 @@ class TimelineRecorder:
         self._states = {name: files for name, files in self._states.items() if name in names}
 
     def _has_too_much(self) -> bool:
-        too_many = len(self._files) > _MAX_CHANGED or len(self._marks) > changes.MAX_FILES
+        most_files = max(len(self._files), len(self._marks))
+        too_many = most_files > changes.MAX_FILES or len(self._stored) > _MAX_CONTENTS
         return too_many or self._stored_bytes > _MAX_STORED
 
 
