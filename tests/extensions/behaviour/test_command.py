@@ -10,7 +10,7 @@ def behaviour(cli, runs_dir, *arguments):
 def test_tag_without_its_evidence_is_not_known_and_says_why(cli, runs_dir):
     result = behaviour(cli, runs_dir, "last")
     assert result.code == 0
-    assert "since there is no trajectory: agent/trajectory.json is missing" in result.stderr
+    assert "since there is no trajectory (agent/trajectory.json is missing)" in result.stderr
     document = json.loads(behaviour(cli, runs_dir, "last", "--json").stdout)
     (run,) = document["runs"]
     assert [each["attempt"] for each in run["attempts"]] == [1, 2]

@@ -234,7 +234,7 @@ class BehaviourReader:
         try:
             return parse_trajectory(self._file(record, TRAJECTORY_FILE))
         except UnreadableRunFileError as error:
-            return f"there is no trajectory: {TRAJECTORY_FILE} {error}"
+            return f"there is no trajectory ({TRAJECTORY_FILE} {error})"
         except ValueError:
             return f"{TRAJECTORY_FILE} is not a trajectory"
 
@@ -283,7 +283,7 @@ class BehaviourReader:
         try:
             # Of a folder without a task, nothing is read: run.json may name any path.
             if not (folder.is_absolute() and (folder / "task.toml").is_file()):
-                return f"{folder}: is not a task's folder"
+                return f"{folder} is not a task's folder"
             task = load_task(folder, mirrors=self._mirrors)
             if task.digest != entry.digest:
                 return "the task has changed since"

@@ -15,6 +15,7 @@ from agentbench.scoring.evidence import AgentEnding, CaseOutcome
 from agentbench.tasks.mirror import Mirrors
 
 _MAX_FILES = 3
+_ONLY_TESTS = "It changed only tests."
 _MAX_STEPS = 6
 _ENDINGS = {
     AgentEnding.SUBMITTED: "It stopped on its own",
@@ -39,8 +40,13 @@ def story_of(facts: BehaviourFacts, behaviour: AttemptBehaviour) -> Iterator[str
     elif facts.code:
         files = [file.path for file in facts.code]
         yield f"It changed {list_with_more(files, _MAX_FILES)}."
+    elif Tag.ONLY_TESTS_CHANGED in found:
+        yield _ONLY_TESTS
     elif Tag.NO_CHANGE in found:
         yield "It left no change."
+    if touched := found.get(Tag.TOUCHED_TESTS):
+        names = list_with_more([str(sign.file) for sign in touched.signs], _MAX_FILES)
+        yield f"It changed tests that were there before ({names}); they were not judged."
     if facts.timeline is not None:
         yield from _timeline(facts)
     if facts.ending is not None:
@@ -62,7 +68,7 @@ def work_of(run: RunFolder, cache_dir: Path) -> Iterator[str]:
     # A timeline is for those who ask for one, so that its absence is no news.
     unknown = {tag: why for tag, why in behaviour.unknown.items() if tag is not Tag.HAD_IT_LOST_IT}
     for why in dict.fromkeys(unknown.values()):
-        yield f"  some tags are unknown: {printable(why)}"
+        yield f"  some tags are unknown, since {printable(why)}"
 
 
 def _search(facts: BehaviourFacts, found: dict[Tag, Behaviour]) -> Iterator[str]:
@@ -95,7 +101,7 @@ def _edits(facts: BehaviourFacts, found: dict[Tag, Behaviour]) -> Iterator[str]:
     if Tag.NO_CHANGE in found:
         yield "It left no change."
     elif Tag.ONLY_TESTS_CHANGED in found:
-        yield "It changed only tests."
+        yield _ONLY_TESTS
     elif Tag.WRONG_FILE in found and Tag.NEVER_OPENED not in found:
         wanted = facts.reference.files if facts.reference is not None else ()
         reads = [action for action in facts.actions if action.kind is ActionKind.READ]
@@ -176,7 +182,8 @@ def _since(facts: BehaviourFacts, number: int) -> str:
 def _end(facts: BehaviourFacts) -> str:
     assert facts.ending is not None
     record = facts.record
-    spent = [f"{record.timing.agent_s:.0f} s"]
+    seconds = record.timing.agent_s
+    spent = [f"{seconds:.0f} s" if seconds >= 1 else "less than a second"]
     if facts.agent_steps:
         spent.append(counted(len(facts.agent_steps), "model answer"))
     if record.usage is not None and record.usage.cost_usd is not None:
