@@ -70,4 +70,5 @@ def test_end_tells_what_stopped_the_agent_and_what_it_had_spent() -> None:
         usage=UsageRecord(cost_usd=0.5),
     )
     sentences = story(record, lines=("ls",))
-    assert "The cost limit stopped it after less than a second, 1 model answer and $0.50." in sentences
+    end = "The cost limit stopped it after less than a second, 1 model answer and $0.50."
+    assert end in sentences

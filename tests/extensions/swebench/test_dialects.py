@@ -5,7 +5,7 @@ import pytest
 from agentbench.extensions.swebench.dialects import (
     apt_packages,
     commands_of,
-    foreign_row,
+    foreign_suffixes,
     instance_row,
     names_of,
     patch_text,
@@ -110,19 +110,18 @@ def test_another_row_is_left_as_it_is(row):
 
 
 @pytest.mark.parametrize(
-    ("files", "names", "is_foreign"),
+    ("files", "names", "suffixes"),
     [
-        (("a.js", "b.ts"), [], True),
-        (("a.go", "b.go"), '["TestX"]', True),
-        (("a.pyx", "b.txt"), [], False),
-        (("a.cfg", "b.txt"), ["t.py::x"], False),
-        (("a.js", "b.py"), [], False),
+        (("a.js", "b.ts"), [], [".js", ".ts"]),
+        (("a.go", "b.go"), '["TestX"]', [".go"]),
+        (("a.pyx", "b.txt"), [], []),
+        (("a.cfg", "b.txt"), ["t.py::x"], []),
+        (("a.js", "b.py"), [], []),
     ],
 )
-def test_a_language_shows_in_the_files_of_a_row_that_names_none(files, names, is_foreign):
+def test_a_language_shows_in_the_files_of_a_row_that_names_none(files, names, suffixes):
     row = {"patch": GIT.format(files[0]), "test_patch": GIT.format(files[1]), "FAIL_TO_PASS": names}
-    found = foreign_row(row)
-    assert (found is not None and found[0] == "language") is is_foreign
+    assert foreign_suffixes(row) == suffixes
 
 
 @pytest.mark.parametrize(

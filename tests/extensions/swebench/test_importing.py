@@ -215,7 +215,7 @@ BROKEN = [
     ({"PASS_TO_PASS": "nothing"}, "PASS_TO_PASS", "is not JSON"),
     ({"install_config": "{"}, "install_config", "is not JSON"),
     ({"log_parser": "parse_log_django"}, "log_parser", "does not read logs of pytest"),
-    ({"repo_language": "go"}, "language", "'go'; agentbench judges with pytest"),
+    ({"repo_language": "go"}, "language", "'go', and no recipe says how its tests run"),
     *(({"patch": patch}, "patch", "") for patch in TRICKS.values()),
     *(({"test_patch": patch}, "test_patch", "") for patch in TRICKS.values()),
 ]
@@ -310,13 +310,16 @@ def test_row_in_another_language_is_rejected(take, project):
         instance_id="chart__chart-1",
         patch=GIT.format("src/a.js"),
         test_patch=GIT.format("test/b.ts"),
-        FAIL_TO_PASS=[],
+        FAIL_TO_PASS=["adds numbers"],
     )
     imported = take(row, project.instance())
     assert len(imported.written) == 1
     (refusal,) = imported.rejections
     assert (refusal.instance, refusal.field) == ("chart__chart-1", "language")
-    assert refusal.what == "its patches touch only .js, .ts files; agentbench judges with pytest"
+    assert refusal.what == (
+        "its patches touch only .js, .ts files, and no recipe says how its tests run; give one "
+        "with --recipes"
+    )
 
 
 @pytest.mark.parametrize(

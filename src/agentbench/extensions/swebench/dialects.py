@@ -52,22 +52,21 @@ def foreign_row(value: Mapping[str, object]) -> tuple[str, str] | None:
             found = list_with_more([repr(str(key)[:40]) for key in value], 5) or "none"
             return "", f"expected the fields of an instance, such as instance_id; found {found}"
         return None
+    if not any(name in value for name in _TESTS):
+        return "FAIL_TO_PASS", "is missing, and PASS_TO_PASS too; no test judges this instance"
+    return None
+
+
+def foreign_suffixes(value: Mapping[str, object]) -> list[str]:
+    """The suffixes of the files of a row's patches, if no test of it is one of Python."""
     patches = [value.get(name) for name in ("patch", "test_patch")]
     files = [
         file for each in patches if isinstance(each, str) for file in _PATCHED_FILE.findall(each)
     ]
-    lists = [value.get(name) for name in _TESTS]
+    lists = [value.get(name) for name in _TESTS[:2]]
     suffixes = sorted({PurePosixPath(file).suffix for file in files} - {""})
-    if (
-        suffixes
-        and not any(suffix.startswith(".py") for suffix in suffixes)
-        and (".py" not in str(lists[:2]))
-    ):
-        found = list_with_more(suffixes, 5)
-        return "language", f"its patches touch only {found} files; agentbench judges with pytest"
-    if not any(name in value for name in _TESTS):
-        return "FAIL_TO_PASS", "is missing, and PASS_TO_PASS too; no test judges this instance"
-    return None
+    is_python = any(suffix.startswith(".py") for suffix in suffixes) or ".py" in str(lists)
+    return [] if is_python else suffixes
 
 
 def names_of(value: object) -> tuple[object, ...]:

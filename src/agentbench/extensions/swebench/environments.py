@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 from typing import Final
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -33,6 +34,7 @@ DOCKERFILE: Final = "environment/Dockerfile"
 DATING_PIP: Final = "26.0.1"
 """A pip that can ignore files by the date of their upload; older ones ignore the date silently."""
 
+_STEM = "{stem}"
 _SETUP_SECONDS = 1800.0
 # The limit of SWE-bench's own harness.
 _TEST_SECONDS = 1800.0
@@ -74,6 +76,8 @@ class InstanceEnvironment:
     environment: EnvironmentTable
     setup: TaskSetup
     command: str = "pytest"
+    runner: Runner | None = None  # None: the one that the command names
+    report: str = ""  # the files that the command writes
     before: tuple[str, ...] = ()  # shell commands before every judged run
     files: Mapping[str, bytes] = field(default_factory=dict)
     summary: str = ""  # the image or the Python
@@ -81,8 +85,23 @@ class InstanceEnvironment:
 
     def tests(self) -> TestsTable:
         """The `[tests]` table without the deciding tests."""
-        table = TestsTable.of_command(self.command, timeout_s=_TEST_SECONDS)
+        if self.runner is None:
+            table = TestsTable.of_command(self.command, timeout_s=_TEST_SECONDS)
+        else:
+            table = TestsTable(
+                runner=self.runner,
+                command=self.command,
+                report=self.report,
+                timeout_s=_TEST_SECONDS,
+            )
         return table.replace(before=self.before)
+
+    def for_tests(self, files: Sequence[str]) -> "InstanceEnvironment":
+        """The environment of an instance with these files of tests."""
+        stem = PurePosixPath(files[0]).stem if files else ""
+        command = self.command.replace(_STEM, stem)
+        before = tuple(line.replace(_STEM, shlex.quote(stem)) for line in self.before)
+        return replace(self, command=command, before=before)
 
     def with_project_version(self, version: str) -> "InstanceEnvironment":
         """The environment with the project's version in its set-up, since no git tag gives it."""
@@ -149,17 +168,23 @@ def runner_of(instance: SwebenchInstance, sources: EnvironmentSources) -> Runner
     shipped = find_recipe(sources.shipped, instance.repo, instance.version)
     command = ""
     if own is not None:
-        command = own.test_command
-    elif instance.install_config is not None and sources.image_template is None:
+        return own.test_runner
+    if instance.install_config is not None and sources.image_template is None:
         command = next(iter(instance.install_config.test_cmd), "")
     elif shipped is not None:
-        command = shipped.test_command
+        return shipped.test_runner
     else:
         command = next(iter(instance.test_cmds), "")
     try:
         return parse_test_command(command).runner
     except ValueError:
         return Runner.PYTEST
+
+
+def recipe_of(instance: SwebenchInstance, sources: EnvironmentSources) -> InstallRecipe | None:
+    """The recipe of an instance; the user's own come first."""
+    own = find_recipe(sources.own, instance.repo, instance.version)
+    return own or find_recipe(sources.shipped, instance.repo, instance.version)
 
 
 def check_image_template(template: str) -> None:
@@ -272,9 +297,11 @@ def _by_recipe(
         ),
         setup=_setup_of(recipe, read),
         command=recipe.test_command,
+        runner=recipe.runner,
+        report=recipe.report,
         before=recipe.before,
         files=files,
-        summary=f"Python {python or DEFAULT_PYTHON}, by a recipe",
+        summary=f"{', '.join(recipe.tools) or f'Python {python or DEFAULT_PYTHON}'}, by a recipe",
         replaces=recipe.python or "" if python != recipe.python else "",
     )
 
@@ -343,6 +370,8 @@ def _in_image(
         environment=_environment(None, files, recipe),
         setup=TaskSetup(commands=(_COPY_INSTALLED_FILES,), timeout_s=_SETUP_SECONDS, network=False),
         command=command,
+        runner=recipe.runner if recipe is not None else None,
+        report=recipe.report if recipe is not None else "",
         before=recipe.before if recipe is not None else (),
         files=files,
         summary=f"image {image}",

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -18,6 +18,7 @@ from agentbench.extensions.swebench.environments import (
     InstanceEnvironment,
     UnknownEnvironmentError,
     environment_of,
+    recipe_of,
     runner_of,
 )
 from agentbench.extensions.swebench.import_state import (
@@ -31,6 +32,7 @@ from agentbench.extensions.swebench.instance import (
     SwebenchInstance,
     are_node_ids,
     instance_name,
+    language_of,
     name_kind,
     parse_instance,
 )
@@ -46,12 +48,13 @@ from agentbench.tasks.problem import TaskId
 from agentbench.tasks.project_versions import scm_version
 from agentbench.tasks.task import RepoSource
 from agentbench.tasks.task_file import RepoTable
-from agentbench.tasks.test_runner_name import Runner
+from agentbench.tasks.test_command import parse_test_command
+from agentbench.tasks.test_runner_name import PYTHON_RUNNERS, Runner
 from agentbench.tasks.writing import write_task
+from agentbench.test_runs.runners import runner_of as runner_for
 from agentbench.validation.environment.trials import EnvironmentFinder, RepositoryChange
 
 _HOST = "https://github.com"
-_PYTHON = frozenset({"", "python", "py"})
 _RELEASE = re.compile(r"\d+(\.\d+)+")
 _OTHER_RUNNERS = frozenset({"parse_log_django"})
 
@@ -267,10 +270,11 @@ class _InstanceImporter:
         self, instance: SwebenchInstance, state: InstanceState | None
     ) -> tuple[Path, InstanceEnvironment]:
         """Write the folder of an instance; `state` is that of an earlier import."""
-        if instance.language.lower() not in _PYTHON:
-            what = f"{instance.language!r}; agentbench judges with pytest"
+        runner = runner_of(instance, self.choice.sources)
+        if runner in PYTHON_RUNNERS and (language := language_of(instance)):
+            what = f"{language}, and no recipe says how its tests run; give one with --recipes"
             raise _RejectedError("language", what)
-        if runner_of(instance, self.choice.sources) is Runner.PYTEST:
+        if runner is Runner.PYTEST:
             if instance.log_parser in _OTHER_RUNNERS:
                 what = f"{instance.log_parser} does not read logs of pytest"
                 raise _RejectedError("log_parser", what)
@@ -296,6 +300,7 @@ class _InstanceImporter:
             with maker as content:
                 if content.untagged_version is not None:
                     surroundings = surroundings.with_project_version(content.untagged_version)
+                surroundings = surroundings.for_tests(content.test_files)
                 new = conversion.convert_instance(
                     instance, surroundings, content, dataset=self.choice.dataset
                 )
@@ -332,11 +337,21 @@ class _InstanceImporter:
                     git_history.apply_patch_to_commit(patch_bytes(patch), mirror)
         return conversion.TaskContent(
             repo=RepoTable(url=url, commit=instance.base_commit),
-            test_files=tuple(str(path) for path in test_files if path.suffix == ".py"),
+            test_files=self._files_of_tests(instance, test_files),
             tests_patch=patch_bytes(instance.test_patch),
             solution_patch=patch_bytes(instance.patch),
             untagged_version=version,
         )
+
+    def _files_of_tests(
+        self, instance: SwebenchInstance, files: Iterable[PurePosixPath]
+    ) -> tuple[str, ...]:
+        """The files of the test patch that a runner can run."""
+        recipe = recipe_of(instance, self.choice.sources)
+        if recipe is None or recipe.test_runner in PYTHON_RUNNERS:
+            return tuple(str(path) for path in files if path.suffix == ".py")
+        runner = runner_for(parse_test_command(recipe.test_command, recipe.runner))
+        return tuple(str(path) for path in files if runner.is_test_file(path))
 
     @contextmanager
     def _reversed_content(self, instance: SwebenchInstance) -> Iterator[conversion.TaskContent]:

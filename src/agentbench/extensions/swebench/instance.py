@@ -14,6 +14,7 @@ from typing import Annotated
 
 import pydantic
 
+from agentbench.core.display_text import list_with_more
 from agentbench.core.schema import Schema
 from agentbench.extensions.swebench import dialects
 from agentbench.extensions.swebench.install_config import (
@@ -28,6 +29,7 @@ from agentbench.tasks.dataset_rows import DatasetRow, Rejection, task_id_of
 from agentbench.tasks.task_file import ListedId, is_task_id
 
 _LISTED_ID: pydantic.TypeAdapter[NodeId] = pydantic.TypeAdapter(ListedId)
+_PYTHON = frozenset({"", "python", "py"})
 _FUNCTION = re.compile(r"[A-Za-z_]\w*")
 _UNITTEST = re.compile(r"\S+ \([\w.]+\)")
 _PATH_PARAMETER = re.compile(r"(.*?)\[(/[^/*].*/)([^/]*)\]")
@@ -171,6 +173,20 @@ class SwebenchInstance(Schema):
     def makes_the_bug(self) -> bool:
         """Whether `patch` creates the bug, as in SWE-smith, instead of fixing it."""
         return self.repo.startswith(_SWESMITH_PREFIX) and not self.test_patch
+
+
+def language_of(instance: SwebenchInstance) -> str:
+    """Another language than Python, by the row or by the files of its patches; empty: none."""
+    if instance.language.lower() not in _PYTHON:
+        return repr(instance.language)
+    suffixes = dialects.foreign_suffixes(
+        {
+            "patch": instance.patch,
+            "test_patch": instance.test_patch,
+            "FAIL_TO_PASS": instance.fail_to_pass,
+        }
+    )
+    return f"its patches touch only {list_with_more(suffixes, 5)} files" if suffixes else ""
 
 
 def parse_instance(row: DatasetRow) -> SwebenchInstance | tuple[Rejection, ...]:

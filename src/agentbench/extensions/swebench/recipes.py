@@ -14,6 +14,7 @@ from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
 from agentbench.tasks.scripts import ShellLine
 from agentbench.tasks.task_file import TestLine, with_usual_command
+from agentbench.tasks.test_command import parse_test_command
 from agentbench.tasks.test_runner_name import Runner
 
 _SHIPPED = "recipes.toml"
@@ -40,11 +41,20 @@ class InstallRecipe(Schema):
     install: str = "python -m pip install -e ."
     runner: Runner | None = None  # None: the one that the command starts
     test_command: TestLine = "pytest"
+    """`{stem}` in it and in `before` is the name of the first file of tests, without its suffix."""
+    report: str = ""  # the files that the command writes, for the runner `junit`
     before: tuple[ShellLine, ...] = ()
     """Commands before every judged run, such as the build of an extension."""
     env: dict[str, str] = Field(default_factory=dict)
     memory_mib: int | None = None
+    tools: tuple[str, ...] = ()
+    """What the image has besides Python, as `agentbench images build --with` takes it."""
     refuse: str = ""  # why its tests cannot be judged here; the other fields are then unused
+
+    @property
+    def test_runner(self) -> Runner:
+        """The runner of its tests."""
+        return parse_test_command(self.test_command, self.runner).runner
 
     @model_validator(mode="before")
     @classmethod
