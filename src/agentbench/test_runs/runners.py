@@ -8,6 +8,7 @@ from agentbench.tasks.test_command import TestCommand
 from agentbench.tasks.test_runner_name import Runner
 from agentbench.test_runs.cargo import CargoRunner
 from agentbench.test_runs.golang import GoRunner
+from agentbench.test_runs.javascript import JestRunner, MochaRunner, NodeRunner, VitestRunner
 from agentbench.test_runs.python_runners import DjangoRunner, PytestRunner, UnittestRunner
 from agentbench.test_runs.runner import TestRunner
 
@@ -18,6 +19,10 @@ _RUNNERS: Mapping[Runner, Callable[[TestCommand], TestRunner]] = MappingProxyTyp
         Runner.DJANGO: DjangoRunner,
         Runner.GO: GoRunner,
         Runner.CARGO: CargoRunner,
+        Runner.JEST: JestRunner,
+        Runner.VITEST: VitestRunner,
+        Runner.MOCHA: MochaRunner,
+        Runner.NODE: NodeRunner,
     }
 )
 
