@@ -22,7 +22,9 @@ from agentbench.tasks.control_level import ControlLevel
 from agentbench.taxonomy import FailureReason, Fault
 from agentbench.test_runs.runner import TestRun
 
-_SEED_BITS = 52  # every JSON reader reads numbers of this size exactly
+SEED_BITS = 52
+"""Of the seed of control runs; every JSON reader reads numbers of this size exactly."""
+
 _MAX_LOGGED = 100  # tests
 _DIFFERS = "no final test, since the code gave wrong values in the sealed run"
 
@@ -70,7 +72,7 @@ class JudgeByTests:
             # It waits for runs that have to be alone. Its own result rests on the tests' word.
             evidence, off = _hidden_tests(runs, context.judging_lock(shared=True)), "turned off"
             return FinalTestOutput(evidence=evidence, controls=Controls(level=level, skipped=off))
-        seed = secrets.randbits(_SEED_BITS)
+        seed = secrets.randbits(SEED_BITS)
         tests, sealed = tests_before(runs), None
         if tests is not None and not change.is_empty:
             # The engine that seals tests takes 0.1 s to import.

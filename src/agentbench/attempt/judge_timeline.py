@@ -1,5 +1,6 @@
 """Judges the noted states of an attempt like a final test, first and last first, then by halves."""
 
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -7,7 +8,9 @@ from pathlib import PurePosixPath
 
 from agentbench.attempt.agent_work.agent_outcome import judged_change
 from agentbench.attempt.context import PreparedContext
+from agentbench.attempt.controls.blind_runs import tests_before
 from agentbench.attempt.expected_tests import expected_tests
+from agentbench.attempt.judge_by_tests import SEED_BITS
 from agentbench.attempt.judged_tests import JudgedRuns, judged_evidence
 from agentbench.attempt.timeline.document import MAX_BROKEN, JudgedState, Timeline
 from agentbench.attempt.timeline.states import NotedStates
@@ -17,6 +20,7 @@ from agentbench.integrity.extraction import WorkspaceChange
 from agentbench.integrity.trees import EntryKind, WorkspaceTree
 from agentbench.scoring.evidence import FAILING_OUTCOMES, CaseOutcome, Evidence, StageResult
 from agentbench.scoring.verdict import judge
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.taxonomy import StageName
 
 
@@ -99,8 +103,9 @@ def judge_timeline(
             emptied = emptied_folders(files, quiet.prepared.base)
             change = judged_change(quiet, WorkspaceChange(files=files, emptied=emptied))
             runs = JudgedRuns(context=quiet, baseline=baseline, change=change)
-            run = runs.final(quiet.judging_lock())
-            evidence = judged_evidence(quiet, run.tests)
+            evidence = _sealed_evidence(runs)
+            if evidence is None:
+                evidence = judged_evidence(quiet, runs.final(quiet.judging_lock()).tests)
         except AgentbenchError as error:
             return JudgedState(state=state, resolved=False, fault=str(error))
         return _judged(state, quiet, earlier, evidence)
@@ -116,6 +121,26 @@ def judge_timeline(
         )
         timeline = timeline.replace(notes=(*timeline.notes, between))
     yield timeline.replace(complete=True)
+
+
+def _sealed_evidence(runs: JudgedRuns) -> Evidence | None:
+    """The evidence of a sealed run that shows wrong values; None: it showed none, or was not made.
+
+    The states before the last one are untrusted code as well, which no verdict has examined: with
+    the hidden tests, code that knows no right values could carry them to the next attempt through
+    the page cache (decision 8).
+    """
+    context = runs.context
+    if context.control_level is ControlLevel.OFF or runs.change.is_empty:
+        return None
+    tests = tests_before(runs)
+    if tests is None:
+        return None
+    # The engine that seals tests takes 0.1 s to import.
+    from agentbench.attempt.controls.sealed_runs import sealed_run
+
+    report = sealed_run(runs, tests, secrets.randbits(SEED_BITS)).report
+    return None if report is None else judged_evidence(context, report)
 
 
 def all_changes_placed(states: Sequence[str], judged: Sequence[JudgedState]) -> bool:

@@ -28,7 +28,7 @@ class NotedState(Schema):
 
 
 class JudgedState(Schema):
-    """The tests of one state, as a final test without control runs has them."""
+    """The tests of one state, as a final test without blind runs has them."""
 
     state: str
     """The state."""
