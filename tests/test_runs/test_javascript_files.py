@@ -6,7 +6,12 @@ import pytest
 from agentbench.tasks.test_runner_name import Runner
 from agentbench.test_runs.javascript_files import JavaScriptTestFiles, is_javascript_test
 
-BASE = (P("src/a.js"), P("node_modules/jest/index.js"), P("node_modules/@jest/core/build/x.js"))
+BASE = (
+    P("src/a.js"),
+    P("node_modules/x/node_modules"),
+    P("node_modules/jest/index.js"),
+    P("node_modules/@jest/core/build/x.js"),
+)
 
 
 def files_of(runner=Runner.JEST):

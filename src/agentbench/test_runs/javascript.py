@@ -39,12 +39,27 @@ _ORDINAL = re.compile(r" #\d+$")
 _SPACES = re.compile(r"[\s\x00]+")
 _SOURCES = frozenset({".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx"})
 _NO_TESTS = re.compile(r"No tests? (?:files? )?found|Could not find '")
-# Until Node 20 a folder stands for the tests in it, later a pattern does.
-_NODE_FOLDER = """\
-folder=$1
+# Node refuses files that do not exist. Until version 20 a folder stands for the tests in it, later
+# a pattern does.
+_NODE_TARGETS = """\
+left=$1 found=
 shift
-case $(node --version) in v18.* | v20.*) ;; *) folder="$folder/**/*.{js,cjs,mjs,ts,cts,mts}" ;; esac
-exec "$@" "$folder"
+while [ "$left" -gt 0 ]; do
+  target=$1 left=$((left - 1))
+  shift
+  if [ -d "$target" ]; then
+    case $(node --version) in
+      v18.* | v20.*) ;;
+      *) target="$target/**/*.{js,cjs,mjs,ts,cts,mts}" ;;
+    esac
+  elif [ ! -e "$target" ]; then
+    continue
+  fi
+  found=1
+  set -- "$@" "$target"
+done
+[ "$found" ] || { echo "No test files found" >&2; exit 1; }
+exec "$@"
 """
 _ERROR_LINE = re.compile(r"\b(?:[A-Z]\w*)?Error(?: \[\w+\])?: .+|\berror: .+")
 _TAP_OK = re.compile(r"\s*ok \d+ - (?P<title>.*)")
@@ -215,22 +230,20 @@ class NodeRunner(JavaScriptRunner):
     ) -> Iterator[str]:
         words = list(self._command.words)
         options = list(self.options(sandbox, request, results))
-        files, targets = [], _own_files(request)
-        for file in targets:
-            if PurePosixPath(file).suffix in _SOURCES:
-                files.append(file)
-            else:
-                yield from ("sh", "-c", _NODE_FOLDER, "sh", file)
+        targets = _own_files(request)
+        if targets:
+            yield from ("sh", "-c", _NODE_TARGETS, "sh", str(len(targets)), *targets)
         if words[0] != "node":
             # A script of package.json: what follows it is for the tests.
             yield from ("env", f"NODE_OPTIONS={_node_options(options)}", *words)
-            yield from (("--", *files) if words[0] == "npm" and files else files)
+            if words[0] == "npm" and targets and "--" not in words:
+                yield "--"
             return
         words = list(_without_reporters(words))
         at = words.index("--test") + 1
         own = list(_trailing_files(words[at:]))
         rest = words[at : len(words) - len(own)]
-        yield from (*words[:at], *options, *rest, *(files if targets else own))
+        yield from (*words[:at], *options, *rest, *([] if targets else own))
 
     def options(
         self, sandbox: Sandbox, request: RunRequest, results: PurePosixPath
@@ -274,7 +287,7 @@ def _without_reporters(words: Iterable[str]) -> Iterator[str]:
 
 def _trailing_files(words: Sequence[str]) -> Iterator[str]:
     """The files at the end of a command of node."""
-    for at, word in enumerate(words):
+    for at in range(len(words)):
         # The word after an option may be its value, of which some look like files.
         is_value = at > 0 and words[at - 1].startswith("-") and "=" not in words[at - 1]
         if all(re.match(r"[^-]*[./*]", other) for other in words[at:]) and not is_value:

@@ -96,11 +96,11 @@ class JavaScriptTestFiles(ExternalFiles):
 
 def _installed_package(path: PurePosixPath) -> str | None:
     """The folder of the installed package that a file belongs to; None: it is not installed."""
-    parts = path.parts
-    if "node_modules" not in parts[:-1]:
+    above = path.parts[:-1]
+    if "node_modules" not in above:
         return None
-    at = len(parts) - 1 - parts[::-1].index("node_modules")
-    return "/".join(parts[: at + (3 if parts[at + 1].startswith("@") else 2)])
+    at = len(above) - above[::-1].index("node_modules")
+    return "/".join(path.parts[: at + (2 if path.parts[at].startswith("@") else 1)])
 
 
 def _document(content: bytes | None) -> JsonObject | None:
