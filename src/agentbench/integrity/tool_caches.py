@@ -17,9 +17,17 @@ from agentbench.integrity.trees import WorkspaceTree
 PatchedFiles = Mapping[PurePosixPath, FileContent | None]
 
 _FOLDERS = frozenset(
-    {".hypothesis", ".mypy_cache", ".pytest_cache", ".pytype", ".ruff_cache", "htmlcov"}
+    {".hypothesis", ".mypy_cache", ".pytest_cache", ".pytype", ".ruff_cache", "htmlcov",
+     ".nyc_output", ".vitest"}
+)  # fmt: skip
+# These hold JavaScript, which no project loads from there.
+_FOLDERS_WITH_CODE = frozenset(
+    {"node_modules/.cache", "node_modules/.vite", "node_modules/.vite-temp", "node_modules/.vitest",
+     "coverage/lcov-report"}
+)  # fmt: skip
+_IMPORTABLE = frozenset(
+    {".pth", ".py", ".pyc", ".pyd", ".pyo", ".so", ".cjs", ".js", ".mjs", ".node"}
 )
-_IMPORTABLE = frozenset({".pth", ".py", ".pyc", ".pyd", ".pyo", ".so"})
 _COVERAGE = re.compile(r"\.coverage(\.(?!rc$).+)?")
 _BYTE_CODE = re.compile(r"(?P<source>\w+)\.[a-z]+-?\d[\w.-]*\.pyc")
 _PYCACHE = "__pycache__"
@@ -53,6 +61,9 @@ def cache_of(path: PurePosixPath) -> PurePosixPath | None:
         return path
     if path.parent.name == _PYCACHE and _BYTE_CODE.fullmatch(path.name):
         return path.parent
+    for folder in path.parents:
+        if "/".join(folder.parts[-2:]) in _FOLDERS_WITH_CODE:
+            return folder
     if path.suffix in _IMPORTABLE:
         return None
     return next((folder for folder in path.parents if folder.name in _FOLDERS), None)

@@ -48,6 +48,12 @@ def _node_tool(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?:{_LAUNCHER}|node(?: --[\w=./-]+)* )?{path}(?: |$)")
 
 
+_NODE_VALUE = (
+    r"(?:--import|--require|-r|--loader|--experimental-loader|--env-file|--conditions|-C) "
+    r"[\w./:@-]+"
+)
+"""An option of node that has its value in the next word."""
+
 _SCRIPT = re.compile(r"(?:npm|pnpm|yarn|bun)(?: run)? [\w:.-]+(?: |$)")
 """A script of package.json, which may start any tool."""
 
@@ -86,7 +92,7 @@ RUNNER_COMMANDS: Mapping[Runner, RunnerCommand] = MappingProxyType(
         Runner.NODE: RunnerCommand(
             usual="node --test",
             expected="`node --test …`, or a script of package.json that starts it",
-            start=re.compile(r"node (?:--[\w=./:@-]+ )*--test(?: |$)"),
+            start=re.compile(rf"node (?:{_NODE_VALUE} |--[\w=./:@-]+ )*--test(?: |$)"),
         ),
         Runner.GO: RunnerCommand(
             usual="go test ./...", expected="`go test …`", start=re.compile(r"go test(?: |$)")

@@ -7,7 +7,7 @@ at its end. The reporters in `mounted_javascript` write one line for each fact (
 import re
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -39,6 +39,28 @@ _ORDINAL = re.compile(r" #\d+$")
 _SPACES = re.compile(r"[\s\x00]+")
 _SOURCES = frozenset({".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx"})
 _NO_TESTS = re.compile(r"No tests? (?:files? )?found|Could not find '")
+# Node refuses files that do not exist. Until version 20 a folder stands for the tests in it, later
+# a pattern does.
+_NODE_TARGETS = """\
+left=$1 found=
+shift
+while [ "$left" -gt 0 ]; do
+  target=$1 left=$((left - 1))
+  shift
+  if [ -d "$target" ]; then
+    case $(node --version) in
+      v18.* | v20.*) ;;
+      *) target="$target/**/*.{js,cjs,mjs,ts,cts,mts}" ;;
+    esac
+  elif [ ! -e "$target" ]; then
+    continue
+  fi
+  found=1
+  set -- "$@" "$target"
+done
+[ "$found" ] || { echo "No test files found" >&2; exit 1; }
+exec "$@"
+"""
 _ERROR_LINE = re.compile(r"\b(?:[A-Z]\w*)?Error(?: \[\w+\])?: .+|\berror: .+")
 _TAP_OK = re.compile(r"\s*ok \d+ - (?P<title>.*)")
 _STATUSES = {
@@ -98,19 +120,20 @@ class JavaScriptRunner(ExternalRunner):
         reader = _RecordReader()
         for line in lines_of(files.get(STREAM_FILE, "")):
             reader.read(line)
+        if self.has_second and not request.collect_only:
+            reader.compare(self.passed_by_tool(files.get(SECOND_FILE, "")), self.spoken)
         report = reader.report(files.get(OUTPUT_FILE, ""))
-        if report.finished and report.cases and self.has_second and not request.collect_only:
-            _compare(report, self.passed_by_tool(files.get(SECOND_FILE, "")))
         if request.collect_only:
             report.listed = [case.node_id for case in report.cases]
             report.cases = []
         return report
 
-    def passed_by_tool(self, text: str) -> Counter[str] | None:
-        """How often tests with some titles passed by the tool's own report; None: there is none.
+    def spoken(self, titles: Sequence[str]) -> str:
+        """The titles of a test as the tool's own report has them."""
+        return _spoken(titles)
 
-        The titles are as `_spoken` joins them.
-        """
+    def passed_by_tool(self, text: str) -> Counter[str] | None:
+        """How often tests passed by the tool's own report; None: there is none."""
         document = untrusted_json.json_object(text)
         if document is None:
             return None
@@ -120,7 +143,7 @@ class JavaScriptRunner(ExternalRunner):
                 if test.get("status") == "passed":
                     above = test.get("ancestorTitles")
                     titles = [*above, test.get("title")] if isinstance(above, list) else []
-                    passed[_spoken(_titles(titles))] += 1
+                    passed[self.spoken(_titles(titles))] += 1
         return passed
 
     def name_in_source(self, node_id: NodeId) -> str:
@@ -207,30 +230,34 @@ class NodeRunner(JavaScriptRunner):
     ) -> Iterator[str]:
         words = list(self._command.words)
         options = list(self.options(sandbox, request, results))
-        files = list(_own_files(request))
+        targets = _own_files(request)
+        if targets:
+            yield from ("sh", "-c", _NODE_TARGETS, "sh", str(len(targets)), *targets)
         if words[0] != "node":
             # A script of package.json: what follows it is for the tests.
             yield from ("env", f"NODE_OPTIONS={_node_options(options)}", *words)
-            yield from (("--", *files) if words[0] == "npm" and files else files)
+            if words[0] == "npm" and targets and "--" not in words:
+                yield "--"
             return
         words = list(_without_reporters(words))
         at = words.index("--test") + 1
-        last = max((i for i, word in enumerate(words) if word.startswith("-")), default=0) + 1
-        own = [word for word in words[last:] if re.search(r"[./*]", word)]
+        own = list(_trailing_files(words[at:]))
         rest = words[at : len(words) - len(own)]
-        yield from (*words[:at], *options, *rest, *(files or own))
+        yield from (*words[:at], *options, *rest, *([] if targets else own))
 
     def options(
         self, sandbox: Sandbox, request: RunRequest, results: PurePosixPath
     ) -> Iterator[str]:
         for reporter, place in (
             (self._reporter(sandbox, "node.mjs"), "stdout"),
-            ("spec", "stdout"),
             ("tap", results / SECOND_FILE),
         ):
             yield from (f"--test-reporter={reporter}", f"--test-reporter-destination={place}")
         if (pattern := _name_pattern(request, _title_pattern)) is not None:
             yield f"--test-name-pattern={pattern}"
+
+    def spoken(self, titles: Sequence[str]) -> str:
+        return titles[-1] if titles else ""
 
     def passed_by_tool(self, text: str) -> Counter[str] | None:
         if not text:
@@ -258,6 +285,16 @@ def _without_reporters(words: Iterable[str]) -> Iterator[str]:
             yield word
 
 
+def _trailing_files(words: Sequence[str]) -> Iterator[str]:
+    """The files at the end of a command of node."""
+    for at in range(len(words)):
+        # The word after an option may be its value, of which some look like files.
+        is_value = at > 0 and words[at - 1].startswith("-") and "=" not in words[at - 1]
+        if all(re.match(r"[^-]*[./*]", other) for other in words[at:]) and not is_value:
+            yield from words[at:]
+            return
+
+
 def _files_of(targets: Iterable[str]) -> list[str]:
     """The files and folders of targets, each once."""
     files = (file_of(NodeId(each)) if is_node_id(each) else each for each in targets)
@@ -278,7 +315,7 @@ def _own_files(request: RunRequest) -> list[str]:
 def _path_pattern(sandbox: Sandbox, file: str) -> str:
     """The pattern of jest for the absolute paths of a file, or of those in a folder."""
     path = sandbox.workspace / file
-    return f"^{re.escape(str(path))}{'$' if path.suffix in _SOURCES else '(/|$)'}"
+    return f"^{_escaped(str(path))}{'$' if path.suffix in _SOURCES else '(/|$)'}"
 
 
 def _name_pattern(request: RunRequest, pattern_of: Callable[[Iterable[str]], str]) -> str | None:
@@ -445,6 +482,24 @@ class _RecordReader:
         line = re.search(rf"{re.escape(file)}:(\d{{1,9}})", "\n".join(texts))
         self._report.add_error(file, int(line[1]) if line else None, message, error)
 
+    def compare(self, passed: Counter[str] | None, spoken: Callable[[Sequence[str]], str]) -> None:
+        """Take back each passed test that the tool's own report does not have."""
+        report = self._report
+        if not report.finished or not self._tests:
+            return
+        if passed is None:
+            report.finished = False
+            report.detail = report.detail or "the tool's own report is missing"
+            return
+        left = passed.copy()
+        for at, test in enumerate(self._tests):
+            if test.outcome is not CaseOutcome.PASSED:
+                continue
+            left[spoken(test.titles)] -= 1
+            if left[spoken(test.titles)] < 0:
+                report.forged.append("the tool's own report")
+                self._tests[at] = replace(test, outcome=CaseOutcome.UNFINISHED)
+
     def report(self, output: str) -> ExternalReport:
         report = self._report
         if self._is_forged:
@@ -505,22 +560,3 @@ def _cases(tests: Iterable[_Test]) -> Iterator[CaseResult]:
                 )
             ),
         )
-
-
-def _compare(report: ExternalReport, passed: Counter[str] | None) -> None:
-    """Take back each passed test that the tool's own report does not have."""
-    if passed is None:
-        report.finished = False
-        report.detail = report.detail or "the tool's own report is missing"
-        return
-    left = passed.copy()
-    for at, case in enumerate(report.cases):
-        # TAP has the title of a test alone.
-        name = next((each for each in case.names[:2] if left[each] > 0), None)
-        if case.outcome is not CaseOutcome.PASSED:
-            continue
-        if name is not None:
-            left[name] -= 1
-            continue
-        report.forged.append("the tool's own report")
-        report.cases[at] = replace(case, outcome=CaseOutcome.UNFINISHED)

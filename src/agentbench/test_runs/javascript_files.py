@@ -96,12 +96,11 @@ class JavaScriptTestFiles(ExternalFiles):
 
 def _installed_package(path: PurePosixPath) -> str | None:
     """The folder of the installed package that a file belongs to; None: it is not installed."""
-    # A folder of this name may itself be empty, and end the path.
-    parts, above = path.parts, path.parts[:-1]
+    above = path.parts[:-1]
     if "node_modules" not in above:
         return None
-    at = len(above) - 1 - above[::-1].index("node_modules")
-    return "/".join(parts[: at + (3 if parts[at + 1].startswith("@") else 2)])
+    at = len(above) - above[::-1].index("node_modules")
+    return "/".join(path.parts[: at + (2 if path.parts[at].startswith("@") else 1)])
 
 
 def _document(content: bytes | None) -> JsonObject | None:

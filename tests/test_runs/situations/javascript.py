@@ -69,7 +69,7 @@ def shared(dialect):
         name="nested and parametrised",
         files=project(
             "describe('outer', () => { describe('inner', () => {\n"
-            "  for (const n of [1, 2]) it(`is ${n}`, () => { if (n > 1) throw new Error('big'); });\n"
+            "  for (const n of [1, 2]) it(`is ${n}`, () => { if (n > 1) throw Error('big'); });\n"
             "}); it('last', () => {}); });\n"
         ),
         outcome=FAILED,

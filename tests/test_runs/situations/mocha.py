@@ -52,7 +52,7 @@ OWN = (
         name="an import that does not exist",
         files=project("const x = require('../src/none');\n" + GOOD),
         outcome=BROKEN,
-        errors=(FILE,),
+        errors=(f"{FILE}:1",),
         exit_zero=False,
         messages={"": "Error: Cannot find module '../src/none'"},
     ),

@@ -37,6 +37,7 @@ export default async function* agentbenchReporter(source) {
       if (type === 'test:fail') {
         const kind = counts.get(file) ? 'late' : 'error';
         const found = failure(causeOf(details.error));
+        yield `✗ ${data.name}\n${printed.get(file) || ''}\n`;
         emit(kind, { file, ...found, text: printed.get(file) || '' });
       }
       continue;
@@ -56,12 +57,17 @@ export default async function* agentbenchReporter(source) {
     if (data.todo !== undefined && data.todo !== false) status = 'todo';
     else if (data.skip !== undefined && data.skip !== false) status = 'skipped';
     counts.set(file, (counts.get(file) || 0) + 1);
+    // For people who read the output.
+    const mark = { passed: '✓', skipped: '-', todo: '-' }[status] || '✗';
+    yield `${'  '.repeat(data.nesting)}${mark} ${data.name}\n`;
+    const cause = isFailed ? causeOf(error) : undefined;
+    if (cause) yield `${(cause && cause.stack) || cause}\n`;
     emit('test', {
       file,
       titles,
       status,
       ms: details.duration_ms || 0,
-      ...(isFailed ? failure(causeOf(error)) : {}),
+      ...failure(cause),
     });
   }
   emit('end', {});
