@@ -62,6 +62,7 @@ FIXTURES: Mapping[str, Tier] = {
     "finished": Tier.FULL,
     "analysis_sandboxes": Tier.FULL,
     "naive": Tier.SOAK,
+    "open_isolated": Tier.FULL,
     "open_sandbox": Tier.FULL,
     "plain_python": Tier.FULL,
     "process": Tier.FULL,
