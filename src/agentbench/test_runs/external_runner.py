@@ -98,7 +98,7 @@ class ExternalRunner(ABC):
     report_files: ClassVar[Mapping[str, int]] = MappingProxyType({OUTPUT_FILE: _OUTPUT_LIMIT})
     """The files of a run in its folder of results, each with its largest size in bytes."""
 
-    before: ClassVar[str] = ""
+    before: str = ""
     """Shell commands before the tests, when no code of the project has run; `$results`."""
 
     def __init__(self, command: TestCommand) -> None:
@@ -253,7 +253,7 @@ def decide_outcome(ended: parse.PytestExit, report: ExternalReport) -> PytestOut
     if ended.collect_only:
         return PytestOutcome.PASSED if code == 0 else PytestOutcome.UNVERIFIED
     if not report.finished:
-        return PytestOutcome.UNVERIFIED
+        return PytestOutcome.UNVERIFIED if code == 0 else PytestOutcome.CRASH
     if not report.cases:
         return PytestOutcome.NO_TESTS
     has_failed = any(case.outcome in FAILING_OUTCOMES for case in report.cases)

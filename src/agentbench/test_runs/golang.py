@@ -92,7 +92,7 @@ class GoRunner(ExternalRunner):
         return name_in_file(node_id).partition("/")[0]
 
     def is_test_file(self, path: PurePosixPath) -> bool:
-        return path.name.endswith("_test.go") or "testdata" in path.parts
+        return _is_test(path)
 
     def protection(self, _base: Iterable[PurePosixPath]) -> ProtectedFiles:
         return GoTestFiles()
@@ -223,7 +223,9 @@ class _EventReader:
             if action in _OUTCOMES:
                 self.open_packages.pop(package, None)
                 self.ended_packages[package] = None
-                if action == "fail" and package not in self.failed_packages:
+                if "FailedBuild" in event:  # since Go 1.24
+                    self._broken(package)
+                elif action == "fail" and package not in self.failed_packages:
                     self._failed_outside(package)
             elif package not in self.ended_packages:
                 self.open_packages[package] = None
@@ -354,7 +356,11 @@ class GoTestFiles(ExternalFiles):
         return path.name in {"go.work", "go.mod"}
 
     def is_test(self, path: PurePosixPath) -> bool:
-        return path.name.endswith("_test.go")
+        return _is_test(path)
+
+
+def _is_test(path: PurePosixPath) -> bool:
+    return path.name.endswith("_test.go") or "testdata" in path.parts
 
 
 def _replacements(content: bytes) -> list[str]:

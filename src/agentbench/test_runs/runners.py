@@ -8,6 +8,7 @@ from agentbench.tasks.test_runner_name import Runner
 from agentbench.test_runs.cargo import CargoRunner
 from agentbench.test_runs.golang import GoRunner
 from agentbench.test_runs.python_runners import DjangoRunner, PytestRunner, UnittestRunner
+from agentbench.test_runs.report_formats import JunitRunner, TapRunner
 from agentbench.test_runs.runner import TestRunner
 
 _RUNNERS: Mapping[Runner, Callable[[TestCommand], TestRunner]] = MappingProxyType(
@@ -17,6 +18,8 @@ _RUNNERS: Mapping[Runner, Callable[[TestCommand], TestRunner]] = MappingProxyTyp
         Runner.DJANGO: DjangoRunner,
         Runner.GO: GoRunner,
         Runner.CARGO: CargoRunner,
+        Runner.JUNIT: JunitRunner,
+        Runner.TAP: TapRunner,
     }
 )
 

@@ -11,10 +11,20 @@ from agentbench.test_runs.execution import execute_tests
 from agentbench.test_runs.runner import RunRequest
 from agentbench.test_runs.runners import runner_of
 from tests.patience import HANG_SECONDS, with_growing_limit
-from tests.test_runs.situations import golang
+from tests.test_runs.situations import cargo, golang, junit, tap
 
-SITUATIONS = {Runner.GO: golang.SITUATIONS}
-PROGRAMS = {Runner.GO: ("go",)}
+SITUATIONS = {
+    Runner.GO: golang.SITUATIONS,
+    Runner.CARGO: cargo.SITUATIONS,
+    Runner.JUNIT: junit.SITUATIONS,
+    Runner.TAP: tap.SITUATIONS,
+}
+PROGRAMS = {
+    Runner.GO: ("go",),
+    Runner.CARGO: ("cargo", "rustc"),
+    Runner.JUNIT: (),
+    Runner.TAP: ("prove",),
+}
 ROWS = [
     pytest.param(
         runner,
