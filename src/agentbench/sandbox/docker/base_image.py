@@ -48,15 +48,17 @@ def base_image_sources(
 ) -> tuple[BaseImageSource, ...]:
     """The possible sources with this Python and some tools, the best one first."""
     packages = toolchain.packages if toolchain is not None else ()
-    # Debian's tools are those of a release, so that the image has to be of this one.
-    name = f"{python}-slim" if toolchain is None else f"{python}-slim-{toolchain.suite}"
-    tools = f" {' '.join(packages)}" if packages else ""
+    suite = SUITES.get(python)
+    name, tools = f"{python}-slim", ""
+    if toolchain is not None:
+        # The packages are those of a release, so that the image has to be of this one.
+        name += f"-{toolchain.suite}"
+        tools = f"-tools-{hashlib.sha256(' '.join(packages).encode()).hexdigest()[:8]}"
     slim = BaseImageSource(
-        kind=f"slim-{python}{tools and f'-{name}{tools}'}",
+        kind=f"slim-{name.replace('-slim', '')}{tools}",
         fetch=partial(_fetch_slim, name),
         packages=packages,
     )
-    suite = SUITES.get(python)
     if suite is None or (toolchain is not None and toolchain.suite != suite):
         return (slim,)
     fetch = partial(_make_debian, suite, packages)
