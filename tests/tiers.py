@@ -63,6 +63,7 @@ FIXTURES: Mapping[str, Tier] = {
     "analysis_sandboxes": Tier.FULL,
     "naive": Tier.SOAK,
     "open_node_project": Tier.FULL,
+    "open_isolated": Tier.FULL,
     "open_sandbox": Tier.FULL,
     "plain_python": Tier.FULL,
     "process": Tier.FULL,

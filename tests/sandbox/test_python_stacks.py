@@ -13,9 +13,9 @@ from packaging.version import Version
 from agentbench.errors import SandboxError, UnavailableError, UsageError
 from agentbench.sandbox import python_stacks
 from agentbench.sandbox.docker import images
-from agentbench.sandbox.docker.base_image import SUITES
 from agentbench.sandbox.docker.engine import DockerNotFoundError, ImageFacts
 from agentbench.sandbox.python_stacks import DEFAULT_PYTHON, STACKS, installers_of, stack_for
+from agentbench.sandbox.toolchains import SUITES
 
 # The package index's releases of November 2026: the newest for each Python, and their metadata.
 RELEASES = {

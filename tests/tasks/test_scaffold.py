@@ -1,9 +1,13 @@
 import pytest
 
 from agentbench.errors import UsageError
+from agentbench.sandbox.toolchains import parse_tools
 from agentbench.tasks.loading import load_task, read_draft
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.scaffold import write_scaffold
+from agentbench.tasks.task_file import parse_task_file
+from agentbench.tasks.test_command import parse_test_command
+from agentbench.tasks.test_runner_name import Runner
 from tests.e2e.small_task import SmallTask
 
 
@@ -70,3 +74,20 @@ def test_unwritable_folder_is_a_usage_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="cannot be written"):
         write_scaffold(tmp_path / "file" / "my-bug")
+
+
+@pytest.mark.parametrize("runner", Runner)
+def test_each_runner_has_a_task_that_is_read(runner, tmp_path):
+    folder = tmp_path / "my-bug"
+    write_scaffold(folder, runner)
+    lines = (folder / "task.toml").read_text().splitlines()
+    keys = [line.removeprefix("# ") for line in lines if " = " in line or "[" in line[:3]]
+    text = "\n".join(keys).replace('title = ""', 'title = "x"').replace('path = "repo"', "")
+    table = parse_task_file(text, name="task.toml")
+    assert table.tests.runner is runner
+    assert parse_test_command(table.tests.command, runner).runner is runner
+    assert table.tests.fail_to_pass
+    built = [line.rpartition(" ")[2] for line in lines if "images build" in line]
+    toolchain = parse_tools(built, "3.11")
+    name = "agentbench/python:3.11" if toolchain is None else toolchain.image_name("3.11")
+    assert table.environment.image == name

@@ -120,17 +120,28 @@ def build_images(
     python: Annotated[
         str, typer.Option("--python", help=f"The Python version:  {', '.join(STACKS)}.")
     ] = DEFAULT_PYTHON,
+    tools: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="TOOL[=VERSION]",
+            help="Also install go, java (with Maven and Ant), node or rust, in the version of the "
+            "Debian release that has the Python, or in another release's. May be repeated.",
+        ),
+    ] = None,
 ) -> None:
     """Build the base image, from a registry if one answers, else from Debian's packages.
 
-    Example: agentbench images build
+    Example: agentbench images build --with go --with node=18
     """
     from agentbench.sandbox.docker.engine import Engine
     from agentbench.sandbox.docker.images import build_base_image
+    from agentbench.sandbox.toolchains import parse_tools
 
-    # A version that is never built is refused without an engine, too.
+    # What is never built is refused without an engine, too.
     stack_for(python)
-    image = build_base_image(Engine.connect(), python, progress=say_line)
+    toolchain = parse_tools(tools or (), python)
+    image = build_base_image(Engine.connect(), python, toolchain, progress=say_line)
     typer.echo(f"{image.name} (Python {image.python}, {image.size_bytes / 2**20:.0f} MiB)")
 
 

@@ -45,16 +45,24 @@ _NO_PROGRAM = {
     126: "the program of the tests may not be executed (exit 126)",
     127: "there is no such program (exit 127)",
 }
-# The output goes on to the log while it is kept. A shell without `pipefail` loses the exit code
-# of all but the last part of a pipe, so that a file has it.
+# The output goes on to the log while it is kept. A process that the tests leave behind may hold the
+# pipe open for ever, so that `tee` gets some seconds for what the pipe still contains.
 _SCRIPT = """\
 results=$1 before=$2 after=$3
 shift 3
-mkdir -p -- "$results" || exit 126
+mkdir -p -- "$results" && mkfifo -- "$results/pipe" || exit 126
 eval "$before"
-{ "$@" 2>&1; echo $? >"$results/code"; } | tee -- "$results/output"
+tee -- "$results/output" <"$results/pipe" &
+tee=$!
+exec 3>"$results/pipe"
+rm -f -- "$results/pipe"
+"$@" >&3 2>&3 3>&-
+code=$?
+exec 3>&-
+{ sleep 5; kill "$tee"; } >/dev/null 2>&1 &
+wait "$tee"
 eval "$after"
-exit "$(cat -- "$results/code")"
+exit "$code"
 """
 
 
@@ -90,7 +98,7 @@ class ExternalRunner(ABC):
     report_files: ClassVar[Mapping[str, int]] = MappingProxyType({OUTPUT_FILE: _OUTPUT_LIMIT})
     """The files of a run in its folder of results, each with its largest size in bytes."""
 
-    before: ClassVar[str] = ""
+    before: str = ""
     """Shell commands before the tests, when no code of the project has run; `$results`."""
 
     def __init__(self, command: TestCommand) -> None:
@@ -151,6 +159,8 @@ class ExternalRunner(ABC):
         is_lost = ended.ending is Ending.LOST
         files = {} if is_lost else read_files(sandbox, results, self.report_files)
         report = self.report(files, request)
+        if OUTPUT_FILE not in files:  # a test removed it, or it is too large
+            report = ExternalReport(source=ReportSource.EXIT_CODE)
         session = ReportedSession(
             source=report.source,
             started=report.started,
@@ -236,12 +246,14 @@ def decide_outcome(ended: parse.PytestExit, report: ExternalReport) -> PytestOut
         return PytestOutcome.COLLECTION_ERROR
     if code > _MAX_CODE:
         return PytestOutcome.CRASH
+    if report.source is ReportSource.EXIT_CODE:
+        return PytestOutcome.UNVERIFIED
     if not report.started:
         return PytestOutcome.UNVERIFIED if code == 0 else PytestOutcome.USAGE
     if ended.collect_only:
         return PytestOutcome.PASSED if code == 0 else PytestOutcome.UNVERIFIED
     if not report.finished:
-        return PytestOutcome.UNVERIFIED
+        return PytestOutcome.UNVERIFIED if code == 0 else PytestOutcome.CRASH
     if not report.cases:
         return PytestOutcome.NO_TESTS
     has_failed = any(case.outcome in FAILING_OUTCOMES for case in report.cases)

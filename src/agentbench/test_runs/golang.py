@@ -61,10 +61,15 @@ class GoRunner(ExternalRunner):
     def command(
         self, _sandbox: Sandbox, request: RunRequest, _results: PurePosixPath
     ) -> Iterator[str]:
-        go, test, *options = self._command.words
-        packages = [word for word in options if _is_package(word)]
+        go, test, *words = self._command.words
+        options, packages, arguments = _split(words)
+        folder = options.pop("-C", None)
+        if folder is not None:  # older versions of Go lack this option
+            yield from ("sh", "-c", 'cd -- "$1" && shift && exec "$@"', "go", folder)
         yield from (go, test, "-json", "-count=1")  # a stored result is none of this run
-        yield from (word for word in options if word not in packages and word != "-json")
+        for name, value in options.items():
+            if name not in {"-json", "-count"}:
+                yield name if value is None else f"{name}={value}"
         names = [name_in_file(NodeId(each)) for each in request.targets if is_node_id(each)]
         if request.collect_only:
             yield "-list=."
@@ -74,7 +79,8 @@ class GoRunner(ExternalRunner):
             yield f"-run={request.keyword}"
         if request.max_failures is not None:
             yield "-failfast"
-        yield from _packages_of(request.targets) or packages or ["./..."]
+        yield from _packages_of(request.targets, folder or ".") or packages or ["./..."]
+        yield from arguments
 
     def report(self, files: Mapping[str, str], request: RunRequest) -> ExternalReport:
         reader = _EventReader(_Sources.read(files))
@@ -86,22 +92,45 @@ class GoRunner(ExternalRunner):
         return name_in_file(node_id).partition("/")[0]
 
     def is_test_file(self, path: PurePosixPath) -> bool:
-        return path.name.endswith("_test.go") or "testdata" in path.parts
+        return _is_test(path)
 
     def protection(self, _base: Iterable[PurePosixPath]) -> ProtectedFiles:
         return GoTestFiles()
 
 
-def _is_package(word: str) -> bool:
-    return not word.startswith("-") and ("/" in word or word in {".", "all"})
+# All other options of `go test` have a value, which may be the next word.
+_SWITCHES = frozenset(
+    {"-a", "-asan", "-benchmem", "-buildvcs", "-c", "-cover", "-failfast", "-fullpath", "-i",
+     "-json", "-linkshared", "-modcacherw", "-msan", "-n", "-race", "-short", "-trimpath", "-v",
+     "-work", "-x"}
+)  # fmt: skip
 
 
-def _packages_of(targets: Iterable[str]) -> list[str]:
-    """The packages of files, folders and ids of tests."""
+def _split(words: Iterable[str]) -> tuple[dict[str, str | None], list[str], list[str]]:
+    """The options of `go test`, its packages, and the arguments of the test programs."""
+    options: dict[str, str | None] = {}
+    packages: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word in {"-args", "--args"}:
+            return options, packages, [word, *rest]
+        if not word.startswith("-"):
+            packages.append(word)
+            continue
+        name, equals, value = word.partition("=")
+        name = f"-{name.lstrip('-')}".replace("-test.", "-")
+        options[name] = value if equals else None if name in _SWITCHES else next(rest, "")
+    return options, packages, []
+
+
+def _packages_of(targets: Iterable[str], start: str) -> list[str]:
+    """The packages of files, folders and ids of tests, for a command in the folder `start`."""
     packages: dict[str, None] = {}
     for target in targets:
         path = PurePosixPath(file_of(NodeId(target)) if is_node_id(target) else target)
         folder = path.parent if path.suffix == ".go" else path
+        if folder.is_relative_to(start):
+            folder = folder.relative_to(start)
         # A folder stands for all below it.
         packages[f"./{folder}" if path.suffix == ".go" else f"./{folder}/..."] = None
     return list(packages)
@@ -167,9 +196,11 @@ class _EventReader:
     tests: dict[tuple[str, str], _RunningTest] = field(default_factory=dict)
     open_packages: dict[str, None] = field(default_factory=dict)
     ended_packages: dict[str, None] = field(default_factory=dict)
+    failed_packages: set[str] = field(default_factory=set)  # with a test that failed
     result: ExternalReport = field(
         default_factory=lambda: ExternalReport(source=ReportSource.JSON_REPORT)
     )
+    last_lines: dict[str, str] = field(default_factory=dict)  # that packages printed
     detail: str = ""
 
     def read(self, line: str) -> None:
@@ -192,6 +223,10 @@ class _EventReader:
             if action in _OUTCOMES:
                 self.open_packages.pop(package, None)
                 self.ended_packages[package] = None
+                if "FailedBuild" in event:  # since Go 1.24
+                    self._broken(package)
+                elif action == "fail" and package not in self.failed_packages:
+                    self._failed_outside(package)
             elif package not in self.ended_packages:
                 self.open_packages[package] = None
             if action == "output":
@@ -201,8 +236,8 @@ class _EventReader:
             self.open_packages[package] = None
         test = self.tests.get((package, name))
         if action == "run":
-            if test is not None:
-                self._add(package, name, test, None)  # it is reported twice
+            if test is not None and test.is_open:
+                self._add(package, name, test, None)  # it never ended
             self.tests[package, name] = _RunningTest()
         elif action == "output" and test is not None:
             test.output = (test.output + output)[-_MAX_OUTPUT:]
@@ -211,10 +246,12 @@ class _EventReader:
             if ended is not None:
                 test.printed = _PRINTED[ended[1]]
         elif action in _OUTCOMES:
-            if test is None or not test.is_open:
-                # A result without a beginning, or a second one, is forged or of a broken output.
-                test = self.tests[package, name] = _RunningTest(is_open=False)
-                self._add(package, name, test, CaseOutcome.UNFINISHED)
+            if test is None:
+                return  # a test printed it: older versions of Go take such a line for their own
+            if action == "fail":
+                self.failed_packages.add(package)
+            if not test.is_open:
+                self._add(package, name, test, CaseOutcome.UNFINISHED)  # one of both is not Go's
                 return
             test.elapsed = untrusted_json.seconds(event.get("Elapsed"))
             test.is_open = False
@@ -238,6 +275,8 @@ class _EventReader:
 
     def _of_package(self, package: str, output: str) -> None:
         text = output.strip()
+        if text and not text.startswith(("FAIL", "PASS", "ok ", "exit status")):
+            self.last_lines[package] = text[:300]
         if _BROKEN_PACKAGE.match(text):
             self._broken(package)
         elif text.startswith(("panic: ", "fatal error: ", "signal: ")) and not self.detail:
@@ -255,6 +294,12 @@ class _EventReader:
             self.result.add_error(file, int(error["line"]), error["what"][:300], "compile error")
         elif line.strip() and not line.startswith(("#", "FAIL", "ok ", "?")) and not self.detail:
             self.detail = line.strip()[:300]
+
+    def _failed_outside(self, package: str) -> None:
+        """A package that failed without a test of it: by TestMain, or during a test."""
+        if not any(test.is_open for (own, _), test in self.tests.items() if own == package):
+            message = self.last_lines.get(package, "the package failed, and no test of it")
+            self.result.add_error(self.sources.folder_of(package), None, message, "go")
 
     def _broken(self, package: str) -> None:
         self.open_packages.pop(package, None)
@@ -311,7 +356,11 @@ class GoTestFiles(ExternalFiles):
         return path.name in {"go.work", "go.mod"}
 
     def is_test(self, path: PurePosixPath) -> bool:
-        return path.name.endswith("_test.go")
+        return _is_test(path)
+
+
+def _is_test(path: PurePosixPath) -> bool:
+    return path.name.endswith("_test.go") or "testdata" in path.parts
 
 
 def _replacements(content: bytes) -> list[str]:

@@ -10,6 +10,7 @@ from agentbench.test_runs.cargo import CargoRunner
 from agentbench.test_runs.golang import GoRunner
 from agentbench.test_runs.javascript import JestRunner, MochaRunner, NodeRunner, VitestRunner
 from agentbench.test_runs.python_runners import DjangoRunner, PytestRunner, UnittestRunner
+from agentbench.test_runs.report_formats import JunitRunner, TapRunner
 from agentbench.test_runs.runner import TestRunner
 
 _RUNNERS: Mapping[Runner, Callable[[TestCommand], TestRunner]] = MappingProxyType(
@@ -23,6 +24,8 @@ _RUNNERS: Mapping[Runner, Callable[[TestCommand], TestRunner]] = MappingProxyTyp
         Runner.VITEST: VitestRunner,
         Runner.MOCHA: MochaRunner,
         Runner.NODE: NodeRunner,
+        Runner.JUNIT: JunitRunner,
+        Runner.TAP: TapRunner,
     }
 )
 

@@ -8,6 +8,7 @@ from agentbench.sandbox.docker.base_image import base_image_sources, build_conte
 from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.snapshots import pull_image
 from agentbench.sandbox.python_stacks import STACKS, stack_for
+from agentbench.sandbox.toolchains import parse_tools
 from tests.sandbox.docker_fixtures import engine
 
 __all__ = ["engine"]
@@ -20,6 +21,17 @@ def test_registry_comes_before_a_debian_bootstrap() -> None:
 
 def test_python_without_a_debian_release_has_one_source() -> None:
     assert [base.kind for base in base_image_sources("3.12")] == ["slim-3.12"]
+
+
+def test_tools_come_from_the_release_that_has_them() -> None:
+    own = base_image_sources("3.11", parse_tools(["go"], "3.11"))
+    assert [base.kind.rpartition("-tools-")[0] for base in own] == [
+        "slim-3.11-bookworm",
+        "debian-bookworm",
+    ]
+    (other,) = base_image_sources("3.11", parse_tools(["node=20"], "3.11"))
+    assert other.kind.startswith("slim-3.11-trixie-tools-")
+    assert other.packages == ("nodejs", "npm")
 
 
 @pytest.mark.docker

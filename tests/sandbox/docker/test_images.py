@@ -14,6 +14,7 @@ from agentbench.sandbox.docker.engine import Engine
 from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import Command, ImageId
 from agentbench.sandbox.ownership import PYTHON, RECIPE
+from agentbench.sandbox.toolchains import parse_tools
 from tests.sandbox.compose_services import compose
 from tests.sandbox.conformance_base import LIMITS, PATIENCE, sh
 from tests.sandbox.docker_fixtures import engine, foreign_image, image, provider
@@ -63,6 +64,26 @@ def test_the_base_image_is_listed_and_is_the_default(engine: Engine, image: Imag
 def test_missing_base_image_is_refused_with_the_build_command(engine: Engine) -> None:
     with pytest.raises(UnavailableError, match=r"agentbench images build --python 3\.8"):
         images.resolve_image(engine, "agentbench/python:3.8")
+
+
+def test_a_missing_image_with_tools_is_refused_with_its_build_command(engine: Engine) -> None:
+    command = r"agentbench images build --python 3\.13 --with go=1\.24 --with rust=1\.85`"
+    with pytest.raises(UnavailableError, match=command):
+        images.resolve_image(engine, "agentbench/python:3.13-go1.24-rust1.85")
+
+
+@pytest.mark.soak
+def test_an_image_with_tools_runs_them(engine: Engine, provider: DockerProvider) -> None:
+    tools = ["go", "java", "node", "rust"]
+    built = images.build_base_image(engine, "3.11", parse_tools(tools, "3.11"))
+    assert built.name == "agentbench/python:3.11-go1.19-java17-node18-rust1.63"
+    assert not images.is_outdated(engine, "3.11")
+    versions = " && ".join(f"{each} --version" for each in ("mvn", "node", "cargo", "pytest"))
+    with provider.open(built.id, limits=LIMITS, network=False) as sandbox:
+        ended = sh(sandbox, f"(go version && {versions}) 2>&1")
+    assert ended.ok, ended.stdout
+    for part in ("go1.19", "Java version: 17", "v18.", "cargo 1.65", "pytest 9"):
+        assert part in ended.stdout
 
 
 def test_unknown_image_is_refused_with_a_remedy(engine: Engine) -> None:

@@ -10,6 +10,7 @@ from agentbench.cli import options
 from agentbench.core.display_text import counted, printable
 from agentbench.core.extensions import Slot, offers
 from agentbench.core.host import usable_cache_dir
+from agentbench.tasks.test_runner_name import Runner
 
 tasks = options.command_group("List, create, import and export tasks.")
 
@@ -35,16 +36,19 @@ tasks.add_typer(exporting, name="export")
 @tasks.command("init")
 def init_task(
     folder: Annotated[Path, typer.Argument(help="The new folder; its name becomes the task's id.")],
+    runner: Annotated[
+        Runner, typer.Option("--runner", help="The program that runs the tests.")
+    ] = Runner.PYTEST,
 ) -> None:
     """Write the folder of a new task, with comments, to be filled in.
 
     `tasks list` and `validate` say what is still missing.
 
-    Example: agentbench tasks init tasks/my-bug
+    Example: agentbench tasks init tasks/my-bug --runner go
     """
     from agentbench.tasks.scaffold import FILES, write_scaffold
 
-    write_scaffold(folder)
+    write_scaffold(folder, runner)
     for name in (*FILES, "repo/"):
         typer.echo(str(folder / name.rstrip("/")) + "/" * name.endswith("/"))
     typer.echo(f"fill them in, then run: agentbench validate {folder} --write-ids", err=True)

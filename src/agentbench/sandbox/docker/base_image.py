@@ -18,12 +18,10 @@ from agentbench.sandbox.docker.engine import DockerNotFoundError, Engine
 from agentbench.sandbox.docker.snapshots import pull_image
 from agentbench.sandbox.ownership import KIND, OURS
 from agentbench.sandbox.python_stacks import stack_for
+from agentbench.sandbox.toolchains import SUITES, Toolchain
 
 Progress = Callable[[str], None]
 """Receives lines of text about the progress."""
-
-SUITES = {"3.9": "bullseye", "3.11": "bookworm", "3.13": "trixie"}
-"""The Debian release that contains a Python."""
 
 # patch applies predictions whose lines have moved, as SWE-bench does.
 _PACKAGES = "ca-certificates,git,patch,python3,python3-pip,python3-venv"
@@ -41,18 +39,34 @@ class BaseImageSource:
     kind: str  # part of the recipe's hash
     fetch: Callable[[Engine, Progress], str]
     """Pulls or creates it, and returns its name; raises SandboxError or OSError."""
+    packages: tuple[str, ...] = ()
+    """What it lacks of the tools that the base image has."""
 
 
-def base_image_sources(python: str) -> tuple[BaseImageSource, ...]:
-    """The possible sources with this Python, the best one first."""
-    fetch = {f"slim-{python}": partial(_fetch_slim, python)}
-    if (suite := SUITES.get(python)) is not None:
-        fetch[f"debian-{suite}"] = partial(_make_debian, suite)
-    return tuple(BaseImageSource(kind=kind, fetch=fetch[kind]) for kind in fetch)
+def base_image_sources(
+    python: str, toolchain: Toolchain | None = None
+) -> tuple[BaseImageSource, ...]:
+    """The possible sources with this Python and some tools, the best one first."""
+    packages = toolchain.packages if toolchain is not None else ()
+    suite = SUITES.get(python)
+    name, tools = f"{python}-slim", ""
+    if toolchain is not None:
+        # The packages are those of a release, so that the image has to be of this one.
+        name += f"-{toolchain.suite}"
+        tools = f"-tools-{hashlib.sha256(' '.join(packages).encode()).hexdigest()[:8]}"
+    slim = BaseImageSource(
+        kind=f"slim-{name.replace('-slim', '')}{tools}",
+        fetch=partial(_fetch_slim, name),
+        packages=packages,
+    )
+    if suite is None or (toolchain is not None and toolchain.suite != suite):
+        return (slim,)
+    fetch = partial(_make_debian, suite, packages)
+    return (slim, BaseImageSource(kind=f"debian-{suite}{tools}", fetch=fetch))
 
 
-def _fetch_slim(python: str, engine: Engine, progress: Progress) -> str:
-    image = f"python:{python}-slim"
+def _fetch_slim(name: str, engine: Engine, progress: Progress) -> str:
+    image = f"python:{name}"
     try:
         engine.image(image)
     except DockerNotFoundError:
@@ -61,8 +75,9 @@ def _fetch_slim(python: str, engine: Engine, progress: Progress) -> str:
     return image
 
 
-def _make_debian(suite: str, engine: Engine, progress: Progress) -> str:
-    tag = f"{suite}-{hashlib.sha256(_PACKAGES.encode()).hexdigest()[:8]}"
+def _make_debian(suite: str, packages: tuple[str, ...], engine: Engine, progress: Progress) -> str:
+    included = ",".join((_PACKAGES, *packages))
+    tag = f"{suite}-{hashlib.sha256(included.encode()).hexdigest()[:8]}"
     name = f"agentbench/debian:{tag}"
     try:
         engine.image(name)
@@ -72,14 +87,15 @@ def _make_debian(suite: str, engine: Engine, progress: Progress) -> str:
         return name
     with owned_folder("agentbench-image-") as folder:
         archive = folder / "root.tar"
-        progress(f"creating a Debian {suite} (about a minute)")
+        minutes = "about a minute" if not packages else "some minutes"
+        progress(f"creating a Debian {suite} ({minutes})")
         if tool := shutil.which("mmdebstrap"):
             excludes = [f"--dpkgopt=path-exclude={pattern}" for pattern in _EXCLUDED]
-            include = f"--include={_PACKAGES}"
+            include = f"--include={included}"
             _call([tool, "--variant=minbase", include, *excludes, suite, str(archive)])
         elif tool := shutil.which("debootstrap"):
             root = str(folder / "root")
-            _call([tool, "--variant=minbase", f"--include={_PACKAGES}", suite, root])
+            _call([tool, "--variant=minbase", f"--include={included}", suite, root])
             _call(["tar", "--numeric-owner", "-C", root, "-cf", str(archive), "."])
         else:
             raise SandboxError("neither mmdebstrap nor debootstrap is installed")

@@ -26,6 +26,7 @@ from agentbench.sandbox.docker.snapshots import pull_image
 from agentbench.sandbox.interface import USER_ID, ImageId
 from agentbench.sandbox.ownership import ENTRYPOINT, KIND, PYTHON, RECIPE, WORKDIR, labels_of
 from agentbench.sandbox.python_stacks import BASE_IMAGES, DEFAULT_PYTHON, STACKS, base_image_name
+from agentbench.sandbox.toolchains import SUITES, Toolchain
 from agentbench.scoring.classification import network_failure
 from agentbench.tasks.users import AGENT_USER, UserName
 from agentbench.taxonomy import Fault
@@ -90,40 +91,51 @@ def list_images(engine: Engine) -> tuple[BaseImage, ...]:
 def build_base_image(
     engine: Engine,
     python: str = DEFAULT_PYTHON,
+    toolchain: Toolchain | None = None,
     *,
     progress: base_image.Progress = lambda _line: None,
 ) -> BaseImage:
-    """Build the base image with a Python, unless it exists with the same recipe.
+    """Build the base image with a Python and some tools, unless it exists with the same recipe.
 
     Raises:
         UsageError: no base image has this Python.
         UnavailableError: it cannot be built; the message lists the attempts in order.
     """
-    bases = base_image.base_image_sources(python)
+    bases = base_image.base_image_sources(python, toolchain)
+    tag = base_image_name(python) if toolchain is None else toolchain.image_name(python)
     existing = {image.recipe: image for image in list_images(engine)}
     for base in bases:
         if (image := existing.get(base_image.recipe_hash(base.kind, python))) is not None:
             progress(f"{image.name} is up to date")
             return image
     started, faults = time.monotonic(), list[str]()
-    progress(f"building {base_image_name(python)} ({_COST})")
+    cost = _COST if toolchain is None else "up to 1 GB, some minutes"
+    progress(f"building {tag} ({cost})")
     for base in bases:
         try:
             name = base.fetch(engine, progress)
+            if base.packages:
+                name = _with_packages(engine, name, base.packages, progress)
         except SandboxError as fault:
             faults.append(f"{base.kind}: {fault}")
         else:
             break
     else:
         remedy = "Let the engine reach a registry, or install mmdebstrap."
-        if python not in base_image.SUITES:
-            suites = ", ".join(base_image.SUITES)
+        if python not in SUITES:
+            suites = ", ".join(SUITES)
             remedy = f"Let the engine reach a registry; Debian's packages have Python {suites}."
+        elif toolchain is not None and toolchain.suite != SUITES[python]:
+            own = SUITES[python]
+            remedy = (
+                f"Let the engine reach a registry: Debian {own}, which has Python {python}, lacks "
+                f"these versions, and {toolchain.suite} has another Python."
+            )
         attempts = "\n  ".join(faults)
         raise UnavailableError(
             f"cannot build a base image with Python {python}. Attempts:\n  {attempts}\n{remedy}"
         )
-    recipe, tag = base_image.recipe_hash(base.kind, python), base_image_name(python)
+    recipe = base_image.recipe_hash(base.kind, python)
     context = base_image.build_context(python)
     progress(f"installing pytest on {name}")
     labels = {**labels_of("base-image"), RECIPE: recipe, PYTHON: python}
@@ -137,11 +149,31 @@ def build_base_image(
     return image
 
 
+def _with_packages(
+    engine: Engine, image: str, packages: tuple[str, ...], progress: base_image.Progress
+) -> str:
+    """An image with Debian's packages on top of another one."""
+    progress(f"installing {', '.join(packages)}")
+    lines = (
+        f"FROM {image}",
+        # The scripts of Java's packages need these folders, which slim images lack.
+        "RUN mkdir -p /usr/share/man/man1 && apt-get update"
+        f" && apt-get install --yes --no-install-recommends {' '.join(packages)}"
+        " && rm -rf /var/lib/apt/lists/*",
+    )
+    dockerfile = "\n".join(lines).encode()
+    tag = f"agentbench/debian:tools-{hashlib.sha256(dockerfile).hexdigest()[:8]}"
+    context = tar_of_file("Dockerfile", dockerfile)
+    _build(engine, tag, labels_of("base"), lambda: _context(context), what=tag)
+    return tag
+
+
 def is_outdated(engine: Engine, python: str) -> bool:
     """Whether the base image with a Python exists, and was built by another recipe."""
     sources = base_image.base_image_sources(python)
     recipes = {base_image.recipe_hash(base.kind, python) for base in sources}
-    return any(each.python == python and each.recipe not in recipes for each in list_images(engine))
+    name = base_image_name(python)
+    return any(each.name == name and each.recipe not in recipes for each in list_images(engine))
 
 
 def image_exists(engine: Engine, image: str) -> bool:
@@ -168,7 +200,14 @@ def resolve_image(engine: Engine, image: str | None, *, dockerfile: Path | None 
     if (found := _id_of(engine, image)) is not None:
         return found
     if image.startswith(f"{BASE_IMAGES}:"):
-        version = image.rpartition(":")[2]
+        version, *tools = image.rpartition(":")[2].split("-")
+        if version in STACKS and tools:
+            named = [re.sub(r"^([a-z]+)(?=[\d.]+$)", r"\1=", each) for each in tools]
+            wanted = " ".join(f"--with {each}" for each in named)
+            raise UnavailableError(
+                f"the base image {image} is not built: "
+                f"run `agentbench images build --python {version} {wanted}`"
+            )
         if version not in STACKS:
             raise UnavailableError(
                 f"there is no image {image}: base images exist for Python {', '.join(STACKS)}"
