@@ -231,7 +231,8 @@ def _case(
         duration=untrusted_json.seconds(_seconds(case)),
         message=message,
         traceback=text,
-        names=(name,),
+        # The second one is how googletest and JUnit's own console print it.
+        names=(name, f"{class_name}.{name}") if class_name else (name,),
     )
 
 

@@ -22,6 +22,7 @@ from agentbench.extensions.swebench.recipes import (
     find_recipe,
 )
 from agentbench.sandbox.python_stacks import DEFAULT_PYTHON, base_image_name
+from agentbench.sandbox.toolchains import parse_tools
 from agentbench.tasks.task import TaskSetup
 from agentbench.tasks.task_file import (
     EnvironmentTable,
@@ -282,6 +283,8 @@ def _by_recipe(
     if python in PYTHONS_WITHOUT_DATES:
         recipe = recipe.replace(uploaded_before=None)
     image = base_image_name(python) if python is not None else None
+    if (toolchain := parse_tools(recipe.tools, python or DEFAULT_PYTHON)) is not None:
+        image = toolchain.image_name(python or DEFAULT_PYTHON)
     files = {}
     if recipe.apt:
         packages = " ".join(recipe.apt)
