@@ -7,8 +7,10 @@ const { emit, fileOf, failure } = createRequire(import.meta.url)('./stream.cjs')
 
 function titlesOf(task) {
   const titles = [];
-  // A file is the top of its tree, and in old versions its own suite.
-  for (let each = task; each && !each.filepath; each = each.suite) titles.unshift(each.name);
+  // Above the tests of a file is the file, and in version 1 a suite without a name.
+  for (let each = task; each && !each.filepath; each = each.suite) {
+    if (each.name !== '' || each.suite || each.type !== 'suite') titles.unshift(each.name);
+  }
   return titles;
 }
 
