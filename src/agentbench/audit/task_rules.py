@@ -16,7 +16,7 @@ from agentbench.audit.base_tree import project_names
 from agentbench.audit.rule import RuleHit, info, warning
 from agentbench.audit.task_facts import DecidingTestFile, LeakFingerprint, TaskFacts, found_in
 from agentbench.errors import InputError
-from agentbench.integrity.expectation_changes.engine import functions_by_tests, uncontrolled_reasons
+from agentbench.integrity.test_languages import language_of
 from agentbench.scoring.evidence import Severity
 
 _BACKUP_SUFFIXES = frozenset({".orig", ".rej", ".patch", ".diff", ".bak", ".old", ".save", ".swp"})
@@ -390,10 +390,10 @@ def controlled_functions(facts: TaskFacts) -> Mapping[str, str | None]:
         if not file.listed:
             continue
         try:
-            known = uncontrolled_reasons(file.source, file.path)
-            for name in functions_by_tests(file.source, file.path, file.listed):
-                reasons[f"{file.path}::{name}"] = known.get(name, "the file does not define it")
-        except InputError:
+            language = language_of(file.path)
+            known = language.uncontrolled_reasons(file.source, file.path, file.listed)
+            reasons |= {f"{file.path}::{name}": why for name, why in known.items()}
+        except InputError as error:
             for name in file.listed_functions:
-                reasons[f"{file.path}::{name}"] = "it is not Python that can be changed"
+                reasons[f"{file.path}::{name}"] = error.faults[0].removeprefix(f"{file.path}: ")
     return reasons

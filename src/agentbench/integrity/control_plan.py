@@ -1,12 +1,7 @@
-"""Plans control runs: the tests that expect a wrong value in each run, and the files of each run.
-
-The engine that changes tests is imported on first use, since runs without controls do not need it.
-"""
+"""Plans control runs: the tests that expect a wrong value in each run, and the run's files."""
 
 import contextlib
-import io
 import re
-import tokenize
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +14,7 @@ from agentbench.core.checksums import ChecksummedDocument
 from agentbench.core.files import write_atomically
 from agentbench.errors import InputError
 from agentbench.integrity.records import ChangedExpectation, ValueKind, VisibleValue, WeakControl
+from agentbench.integrity.test_languages import is_python, language_of
 from agentbench.python_source import python_syntax
 from agentbench.python_source.constants import is_telling
 from agentbench.scoring.evidence import NodeId
@@ -104,7 +100,7 @@ def _partition(functions: Iterable[str], rng: Random) -> tuple[frozenset[str], f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlledTests:
-    """Test files and the ids of their deciding tests; invalid Python controls nothing."""
+    """Test files and the ids of their deciding tests; an unreadable file controls nothing."""
 
     files: Mapping[str, bytes | None]  # None: the file does not exist
     fixed: tuple[NodeId, ...]
@@ -188,8 +184,6 @@ class ControlPlan:
     def _draw(
         self, wrong: Collection[FunctionKey], uncertain: Collection[FunctionKey], side: int
     ) -> PlannedControlRun:
-        from agentbench.integrity.expectation_changes.engine import rewrite_tests
-
         rng = Random(f"{self._seed}/{side}")
         listed = [*self._tests.fixed, *self._tests.passing]
         files: dict[str, bytes] = {}
@@ -198,6 +192,7 @@ class ControlPlan:
         weak: list[WeakControl] = []
         by_end: set[FunctionKey] = set()
         harmless: set[FunctionKey] = set()
+        undecided: set[NodeId] = set()
         fixed = set(self._tests.fixed)
         texts = {file: text for file, (text, _) in self._texts.items()}
         others = {
@@ -211,7 +206,7 @@ class ControlPlan:
         uncertain = {*uncertain, *(key for key, one in changed.items() if one is None)}
         for file, (_, encoding) in self._texts.items():
             selected = [k for k in sorted(wrong) if k.file == file and changed.get(k) is None]
-            mutation = rewrite_tests(
+            mutation = language_of(file).rewrite_tests(
                 texts[file],
                 file,
                 [test for key in selected for test in self._tests_of(key)],
@@ -220,6 +215,7 @@ class ControlPlan:
                 listed=[test for test in listed if file_of(test) == file],
             )
             files[file] = mutation.source.encode(encoding)
+            undecided.update(map(NodeId, mutation.undecided))
             renamed |= {NodeId(old): NodeId(new) for old, new in mutation.renamed.items()}
             drawn += mutation.changed
             for one in mutation.weakly_controlled:
@@ -244,10 +240,11 @@ class ControlPlan:
                 by_end.add(key)
         has_new_data = not files.keys().isdisjoint(others)  # other tests may read it
         fails = {test for key in wrong if key not in harmless for test in self._tests_of(key)}
+        decided = [test for test in listed if test not in undecided]
         return PlannedControlRun(
             files=files,
-            must_fail=tuple(test for test in listed if test in fails),
-            must_pass=tuple(test for test in listed if test not in fails and not has_new_data),
+            must_fail=tuple(test for test in decided if test in fails),
+            must_pass=tuple(test for test in decided if test not in fails and not has_new_data),
             weakly_failing=frozenset(test for key in by_end for test in self._tests_of(key)),
             renamed=renamed,
             drawn=tuple(drawn),
@@ -278,6 +275,8 @@ class ControlPlan:
         changed: dict[FunctionKey, ChangedExpectation | None] = {}
         for key in () if self._certain_only else keys:
             known = [one for t in self._tests_of(key) if (one := self._tests.visible.get(t))]
+            if not is_python(key.file):
+                continue
             found = change_visible(*key, known[0], texts, rng) if known else None
             if found is not None:
                 texts |= found.files
@@ -287,14 +286,13 @@ class ControlPlan:
         return changed
 
     def _read_sources(self) -> Iterator[WeakControl]:
-        from agentbench.integrity.expectation_changes.engine import functions_by_tests
-
         for file, content in sorted(self._tests.files.items()):
             tests = (*self._tests.fixed, *self._tests.passing)
             try:
-                text, encoding = decoded(content, file)
+                language = language_of(file)
+                text, encoding = language.decoded(content, file)
                 listed = [test for test in tests if file_of(test) == file]
-                found = functions_by_tests(text, file, listed).items()
+                found = language.functions_by_tests(text, file, listed).items()
             except InputError as error:
                 yield WeakControl(file=file, function="*", reason=error.faults[0])
                 continue
@@ -304,20 +302,3 @@ class ControlPlan:
 
     def _tests_of(self, key: FunctionKey) -> tuple[NodeId, ...]:
         return self._functions.get(key, ())
-
-
-def decoded(content: bytes | None, file: str) -> tuple[str, str]:
-    """The text of a file of tests, and its encoding.
-
-    Raises:
-        InputError: it is missing, no Python file, or cannot be decoded.
-    """
-    if content is None:
-        raise InputError(f"{file}: is in neither the repository nor the hidden tests")
-    if not file.endswith(".py"):
-        raise InputError(f"{file}: is not a Python file; nothing in it can be changed")
-    try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
-        return content.decode(encoding), encoding
-    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
-        raise InputError(f"{file}: cannot be decoded: {error}") from error

@@ -112,6 +112,8 @@ class RewrittenTestFile(Schema):
     weakly_controlled: tuple[UncontrolledFunction, ...] = ()
     renamed: dict[str, str] = Field(default_factory=dict)
     """The new node ids of renamed listed tests."""
+    undecided: tuple[str, ...] = ()
+    """Selected tests of changed functions that may pass or fail, such as other subtests."""
 
 
 class ControlledTest(Schema):

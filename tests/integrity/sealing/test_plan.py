@@ -354,7 +354,7 @@ def test_file_that_is_no_python_is_not_sealed():
     made = SealedPlan(tests, 1, SealedReference())
     assert made.files == {}
     judged = made.judge(outcome({}), SealedReference())
-    assert "is not a Python file" in judged.unsealed[ids[0]]
+    assert "tests in *.txt files are not sealed" in judged.unsealed[ids[0]]
 
 
 def test_equal_tests_have_one_digest_and_others_another_one():

@@ -26,6 +26,7 @@ from agentbench.integrity.sealing.regressions import (
     judge_sample,
 )
 from agentbench.integrity.sealing.statements import RECORDER
+from agentbench.integrity.test_languages import is_python, tests_in
 from agentbench.scoring import expectation
 from agentbench.scoring.evidence import CaseOutcome, Ending, Evidence, NodeId
 from agentbench.scoring.node_ids import files_of
@@ -69,6 +70,9 @@ def sealed_run(runs: JudgedRuns, tests: ControlledTests, seed: int) -> SealedRes
     If few tests end in an error or leave no recording, the run is repeated. Values that differ
     between runs of the reference solution are ignored.
     """
+    if tests.files and not any(map(is_python, tests.files)):
+        first = next(iter(tests.files))
+        return SealedResult(useless=f"{tests_in(first)} are not sealed")
     return _SealedRuns.prepared(runs, tests, seed).result()
 
 

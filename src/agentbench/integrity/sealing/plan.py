@@ -11,7 +11,7 @@ from random import Random
 
 from agentbench.core.checksums import sources_checksum
 from agentbench.errors import InputError
-from agentbench.integrity.control_plan import ControlledTests, FunctionKey, decoded
+from agentbench.integrity.control_plan import ControlledTests, FunctionKey
 from agentbench.integrity.expectation_changes.engine import shorten
 from agentbench.integrity.records import SealedMismatch, VisibleValue
 from agentbench.integrity.sealing import evaluation
@@ -36,6 +36,7 @@ from agentbench.integrity.sealing.recordings import (
     without_order,
 )
 from agentbench.integrity.sealing.seal import SealedFile, SealedFunction, SealSettings, seal_file
+from agentbench.integrity.test_languages import decoded
 from agentbench.python_source import functions
 from agentbench.python_source.functions import split_id
 from agentbench.python_source.source_text import parse_source

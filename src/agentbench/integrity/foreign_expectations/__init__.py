@@ -1,0 +1,1 @@
+"""Changes what tests in Go, JavaScript and TypeScript expect: docs/integrity.md."""
