@@ -25,12 +25,39 @@ PROGRAMS = {
     Runner.JUNIT: (),
     Runner.TAP: ("prove",),
 }
+IN_THE_GATE = {
+    "all pass",
+    "one fails and one is skipped",
+    "nested subtests and those of a table",
+    "a panic, after which no test runs",
+    "a TestMain that hides failures",
+    "code that does not compile",
+    "the time limit",
+    "a test that prints of a test that is not there",
+    "a process that is left behind and holds the output",
+    "several packages with tests of the same name",
+    "failures in two programs",
+    "an exit with success in a test",
+    "one thread, and output between a name and its outcome",
+    "a workspace whose packages have files of the same name",
+    "tests in the documentation",
+    "chosen tests",
+    "collecting",
+}
+COMPILED = {Runner.GO, Runner.CARGO}
+"""The runners whose situations take seconds each, so that the gate has IN_THE_GATE of them."""
+
+
+def is_soak(runner, situation):
+    return situation.is_long or (runner in COMPILED and situation.name not in IN_THE_GATE)
+
+
 ROWS = [
     pytest.param(
         runner,
         situation,
         id=f"{runner}: {situation.name}",
-        marks=pytest.mark.soak if situation.is_long else (),
+        marks=pytest.mark.soak if is_soak(runner, situation) else (),
     )
     for runner, situations in SITUATIONS.items()
     for situation in situations

@@ -91,8 +91,10 @@ def _make_debian(suite: str, packages: tuple[str, ...], engine: Engine, progress
         progress(f"creating a Debian {suite} ({minutes})")
         if tool := shutil.which("mmdebstrap"):
             excludes = [f"--dpkgopt=path-exclude={pattern}" for pattern in _EXCLUDED]
-            include = f"--include={included}"
-            _call([tool, "--variant=minbase", include, *excludes, suite, str(archive)])
+            # Without this folder, which the manual pages would make, Java's scripts fail.
+            hook = '--essential-hook=mkdir -p "$1/usr/share/man/man1"'
+            options = ["--variant=minbase", f"--include={included}", *excludes]
+            _call([tool, *options, *([hook] if packages else []), suite, str(archive)])
         elif tool := shutil.which("debootstrap"):
             root = str(folder / "root")
             _call([tool, "--variant=minbase", f"--include={included}", suite, root])

@@ -109,7 +109,7 @@ def build_base_image(
             progress(f"{image.name} is up to date")
             return image
     started, faults = time.monotonic(), list[str]()
-    cost = _COST if toolchain is None else "up to 1 GB, some minutes"
+    cost = _COST if toolchain is None else "1 to 2 GB, some minutes"
     progress(f"building {tag} ({cost})")
     for base in bases:
         try:
