@@ -402,7 +402,7 @@ class _Test:
         )
 
     @property
-    def place(self) -> tuple[str, str, tuple[str, ...]]:
+    def key(self) -> tuple[str, str, tuple[str, ...]]:
         return self.file, self.project, self.titles
 
 
@@ -445,10 +445,10 @@ class _RecordReader:
                 self._report.started = True
             case "begin":
                 test = replace(_Test.read(record), outcome=CaseOutcome.UNFINISHED)
-                self._unfinished[test.place] = test
+                self._unfinished[test.key] = test
             case "case":
                 test = _Test.read(record)
-                self._unfinished[test.place] = test
+                self._unfinished[test.key] = test
             case "test":
                 self._tests.append(_Test.read(record))
             case "late":

@@ -57,6 +57,13 @@ OLD_JEST = frozenset(
         "a test that is repeated",
     }
 )
+OLD_VITEST = frozenset(  # it does not tell the line
+    {
+        "a file of invalid syntax beside a good one",
+        "an import that does not exist",
+        "only one of them, which is not allowed",
+    }
+)
 OLD_MOCHA = frozenset({"a module of invalid syntax"})  # it does not print the place
 NEWER_NODE = frozenset({"the test of an id", "tests of a helper"})
 # Node 24 does not end after a promise that never settles.
@@ -65,7 +72,7 @@ TOOLS = (
     Tool(Runner.JEST, "jest@30.5.2", in_gate=True),
     Tool(Runner.JEST, "jest@26.6.3", lacks=OLD_JEST),
     Tool(Runner.VITEST, "vitest@5.1.2", "24.22.3", in_gate=True),
-    Tool(Runner.VITEST, "vitest@1.6.1"),
+    Tool(Runner.VITEST, "vitest@1.6.1", lacks=OLD_VITEST),
     Tool(Runner.MOCHA, "mocha@12.0.3", in_gate=True),
     Tool(Runner.MOCHA, "mocha@8.4.0", lacks=OLD_MOCHA),
     Tool(Runner.NODE, "", "24.22.3", in_gate=True, lacks=OLDER_NODE),

@@ -223,7 +223,7 @@ OWN = (
             "it('b', async () => { process.kill(process.pid, 'SIGKILL');\n"
             "await new Promise(() => {}); });\n"
         ),
-        outcome=PytestOutcome.UNVERIFIED,
+        outcome=FAILED,
         tests={B: "unfinished"},
         exit_zero=False,
         command="npx vitest run --pool=forks",
