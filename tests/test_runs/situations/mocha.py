@@ -233,7 +233,7 @@ OWN = (
         name="a module of invalid syntax",
         files=project("import nothing from;\n", name="test/a.test.mjs"),
         outcome=BROKEN,
-        errors=("test/a.test.mjs:1",),
+        errors=("test/a.test.mjs",),  # mocha does not tell the line
     ),
     Situation(
         name="an option without its value",
