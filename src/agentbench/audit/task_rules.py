@@ -16,7 +16,7 @@ from agentbench.audit.base_tree import project_names
 from agentbench.audit.rule import RuleHit, info, warning
 from agentbench.audit.task_facts import DecidingTestFile, LeakFingerprint, TaskFacts, found_in
 from agentbench.errors import InputError
-from agentbench.integrity.test_languages import language_of
+from agentbench.integrity.languages import language_of
 from agentbench.scoring.evidence import Severity
 
 _BACKUP_SUFFIXES = frozenset({".orig", ".rej", ".patch", ".diff", ".bak", ".old", ".save", ".swp"})

@@ -13,8 +13,8 @@ from pydantic import ValidationError, field_serializer
 from agentbench.core.checksums import ChecksummedDocument
 from agentbench.core.files import write_atomically
 from agentbench.errors import InputError
+from agentbench.integrity.languages import is_python, language_of
 from agentbench.integrity.records import ChangedExpectation, ValueKind, VisibleValue, WeakControl
-from agentbench.integrity.test_languages import is_python, language_of
 from agentbench.python_source import python_syntax
 from agentbench.python_source.constants import is_telling
 from agentbench.scoring.evidence import NodeId

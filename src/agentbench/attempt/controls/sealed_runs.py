@@ -12,6 +12,7 @@ from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.controls.sealed_evidence import sealed_report
 from agentbench.attempt.judged_tests import JudgedRuns, held, judged_timeout
 from agentbench.integrity.control_plan import ControlledTests
+from agentbench.integrity.languages import is_python, tests_in
 from agentbench.integrity.records import SealedRun, VisibleValue
 from agentbench.integrity.sealing.canonical import read_recordings
 from agentbench.integrity.sealing.inheritance import Inheritance, inherited_tests
@@ -26,7 +27,6 @@ from agentbench.integrity.sealing.regressions import (
     judge_sample,
 )
 from agentbench.integrity.sealing.statements import RECORDER
-from agentbench.integrity.test_languages import is_python, tests_in
 from agentbench.scoring import expectation
 from agentbench.scoring.evidence import CaseOutcome, Ending, Evidence, NodeId
 from agentbench.scoring.node_ids import files_of

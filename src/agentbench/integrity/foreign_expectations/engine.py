@@ -48,7 +48,7 @@ class _Function:
 
 
 class ForeignTests:
-    """Changes the tests of a language; see `test_languages.TestLanguage`."""
+    """Changes the tests of a language; see `languages.TestLanguage`."""
 
     def __init__(self, language: ForeignLanguage) -> None:
         self._language = language

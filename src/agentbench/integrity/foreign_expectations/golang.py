@@ -550,8 +550,8 @@ class _GoReader:
         doubt = max(site.doubt, self._doubt(site.node, body))
         for candidate in site.candidates:
             expression = _unwrapped(candidate)
-            for leaf in self._leaves(candidate):
-                yield _value(leaf, site, doubt, runs)
+            for literal in self._literals_of(candidate):
+                yield _value(literal, site, doubt, runs)
             for table in self._tables(site.node):
                 cells = [table.cell(expression, row) for row in range(len(table.rows))]
                 first = next((cell for cell in cells if cell is not None), None)
@@ -561,8 +561,8 @@ class _GoReader:
                 if _is_input(text_of(expression), table.loop, site.node):
                     continue
                 for row, cell in enumerate(cells):
-                    for leaf in self._leaves(cell) if cell is not None else ():
-                        yield _value(leaf, site, doubt, runs, table, row)
+                    for literal in self._literals_of(cell) if cell is not None else ():
+                        yield _value(literal, site, doubt, runs, table, row)
             if expression.type == "identifier":
                 yield from self._declared(expression, site, doubt, runs, body)
 
@@ -582,8 +582,8 @@ class _GoReader:
         if is_changed or _is_input(text_of(name), around, site.node):
             return
         # It decides each subtest that compares with it, wherever it is declared.
-        for leaf in self._leaves(value):
-            yield _value(leaf, site, doubt, runs)
+        for literal in self._literals_of(value):
+            yield _value(literal, site, doubt, runs)
 
     # Whether only one function of the file uses a value that is declared outside of it.
     def _is_own(self, value: Node, body: Node) -> bool:
@@ -654,11 +654,11 @@ class _GoReader:
         return None
 
     # The literals of an expression; truths only if there is nothing else.
-    def _leaves(self, node: Node) -> list[Literal]:
-        leaves = [*self._all_leaves(node)]
-        return [leaf for leaf in leaves if leaf.kind is not ValueKind.TRUTH] or leaves
+    def _literals_of(self, node: Node) -> list[Literal]:
+        inner = [*self._all_literals(node)]
+        return [literal for literal in inner if literal.kind is not ValueKind.TRUTH] or inner
 
-    def _all_leaves(self, node: Node) -> Iterator[Literal]:
+    def _all_literals(self, node: Node) -> Iterator[Literal]:
         match node.type:
             case "int_literal" | "float_literal":
                 if (number := literals.number(node)) is not None:
@@ -672,25 +672,25 @@ class _GoReader:
                 yield literals.truth(node)
             case "unary_expression":
                 if text_of(node.child_by_field_name("operator")) in {"-", "+", "&", "*"}:
-                    yield from self._all_leaves(parts(node)[-1])
+                    yield from self._all_literals(parts(node)[-1])
             case "binary_expression":
                 operator = text_of(node.child_by_field_name("operator"))
-                found = [[*self._all_leaves(part)] for part in parts(node)]
+                found = [[*self._all_literals(part)] for part in parts(node)]
                 # `5 * time.Second` is a constant, `got + 1` is none.
                 if (operator in {"+", "-"} and all(found)) or operator == "*":
-                    yield from (leaf for leaves in found for leaf in leaves)
+                    yield from (literal for inner in found for literal in inner)
             case "composite_literal" | "keyed_element" | "type_conversion_expression":
-                yield from self._all_leaves(parts(node)[-1])
+                yield from self._all_literals(parts(node)[-1])
             case "call_expression":
                 if (
                     self._is_conversion(node)
                     or text_of(node.child_by_field_name("function")) in _PURE
                 ):
                     for argument in _arguments(node):
-                        yield from self._all_leaves(argument)
+                        yield from self._all_literals(argument)
             case "parenthesized_expression" | "literal_value" | "literal_element":
                 for part in parts(node):
-                    yield from self._all_leaves(part)
+                    yield from self._all_literals(part)
             case _:
                 pass
 
@@ -726,7 +726,7 @@ class _GoReader:
 
 
 def _value(
-    leaf: Literal,
+    literal: Literal,
     site: _Site,
     doubt: int,
     runs: tuple[_Run, ...],
@@ -734,7 +734,7 @@ def _value(
     row: int | None = None,
 ) -> _Value:
     found = ExpectedLiteral(
-        literal=leaf,
+        literal=literal,
         doubt=doubt,
         site=site.node.start_byte,
         distance=site.distance,

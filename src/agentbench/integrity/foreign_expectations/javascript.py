@@ -353,8 +353,8 @@ class _Reader:
         doubt = max(site.doubt, self._doubt(site.node, body))
         for candidate in site.candidates:
             expression = _unwrapped(candidate)
-            for leaf in _leaves(expression):
-                yield _value(leaf, site, doubt)
+            for literal in _literals_of(expression):
+                yield _value(literal, site, doubt)
             for table in self._tables(site.node):
                 inside = is_within(table.owner, body)
                 known = rows.get(id(table))
@@ -363,8 +363,8 @@ class _Reader:
                     continue
                 for row in chosen:
                     cell = table.cell(expression, row) if row is not None else None
-                    for leaf in _leaves(cell) if cell is not None else ():
-                        yield _value(leaf, site, doubt, row)
+                    for literal in _literals_of(cell) if cell is not None else ():
+                        yield _value(literal, site, doubt, row)
             if expression.type == "identifier":
                 yield from self._declared(expression, site, call, doubt)
 
@@ -394,8 +394,8 @@ class _Reader:
                 doubt = max(doubt, UNCERTAIN)
         if _is_input(name, around, site.node):
             return
-        for leaf in _leaves(value):
-            yield _value(leaf, site, doubt)
+        for literal in _literals_of(value):
+            yield _value(literal, site, doubt)
 
     def _sites(self, body: Node, *, has_helpers: bool = True) -> Iterator[_Site]:
         for node in walk(body):
@@ -595,9 +595,9 @@ class _Reader:
         return 1 if callee is not None and _chain(callee)[-1:] in (["then"], ["forEach"]) else 2
 
 
-def _value(leaf: Literal, site: _Site, doubt: int, row: int | None = None) -> ExpectedLiteral:
+def _value(literal: Literal, site: _Site, doubt: int, row: int | None = None) -> ExpectedLiteral:
     return ExpectedLiteral(
-        literal=leaf, doubt=doubt, site=site.node.start_byte, distance=site.distance, row=row
+        literal=literal, doubt=doubt, site=site.node.start_byte, distance=site.distance, row=row
     )
 
 
@@ -668,7 +668,7 @@ def _pattern(call: _Call, table: _Rows | None, row: int) -> str:
             found.append(re.escape(piece[at:]))
         else:
             cell = table.cell(piece, row) if table is not None else None
-            found.append(_shown(cell))
+            found.append(_text_pattern(cell))
     return "".join(found)
 
 
@@ -683,11 +683,15 @@ def _formatted(
         return str(row + (form == "%$"))
     if form.startswith("%"):
         cell = next(ordered, None)
-        return _shown(cell) if isinstance(cell, Node) and form in {"%s", "%d", "%i"} else ".*"
-    return _shown(_at(table.rows[row][0], tuple(form[1:].split("."))) if table.rows[row] else None)
+        return (
+            _text_pattern(cell) if isinstance(cell, Node) and form in {"%s", "%d", "%i"} else ".*"
+        )
+    return _text_pattern(
+        _at(table.rows[row][0], tuple(form[1:].split("."))) if table.rows[row] else None
+    )
 
 
-def _shown(node: Node | None) -> str:
+def _text_pattern(node: Node | None) -> str:
     """A regular expression for what a value is in a title."""
     if node is None:
         return ".*"
@@ -870,13 +874,13 @@ def _unwrapped(node: Node) -> Node:
     return node
 
 
-def _leaves(node: Node) -> list[Literal]:
+def _literals_of(node: Node) -> list[Literal]:
     """The literals of an expression; truths only if there is nothing else."""
-    found = [*_all_leaves(node)]
-    return [leaf for leaf in found if leaf.kind is not ValueKind.TRUTH] or found
+    found = [*_all_literals(node)]
+    return [literal for literal in found if literal.kind is not ValueKind.TRUTH] or found
 
 
-def _all_leaves(node: Node) -> Iterator[Literal]:
+def _all_literals(node: Node) -> Iterator[Literal]:
     node = _unwrapped(node)
     match node.type:
         case "number":
@@ -885,7 +889,7 @@ def _all_leaves(node: Node) -> Iterator[Literal]:
         case "string":
             yield literals.quoted(node)
         case "template_string":
-            yield from _template_leaves(node)
+            yield from _template_literals(node)
         case "true" | "false":
             yield literals.truth(node)
         case "regex":
@@ -896,26 +900,26 @@ def _all_leaves(node: Node) -> Iterator[Literal]:
                 yield error
         case "unary_expression":
             if text_of(node.child_by_field_name("operator")) in {"-", "+"}:
-                yield from _all_leaves(parts(node)[-1])
+                yield from _all_literals(parts(node)[-1])
         case "binary_expression":
-            operands = [[*_all_leaves(part)] for part in parts(node)]
+            operands = [[*_all_literals(part)] for part in parts(node)]
             if text_of(node.child_by_field_name("operator")) in {"+", "-", "*"} and all(operands):
-                yield from (leaf for leaves in operands for leaf in leaves)
+                yield from (literal for inner in operands for literal in inner)
         case "array" | "object":
             for part in parts(node):
-                yield from _all_leaves(part)
+                yield from _all_literals(part)
         case "pair":
-            yield from _all_leaves(parts(node)[-1])
+            yield from _all_literals(parts(node)[-1])
         case "new_expression" | "call_expression":
             called = node.child_by_field_name("constructor") or node.child_by_field_name("function")
             if text_of(called) in _PURE | _SEARCHING:
                 for part in parts(node.child_by_field_name("arguments")):
-                    yield from _all_leaves(part)
+                    yield from _all_literals(part)
         case _:
             pass
 
 
-def _template_leaves(node: Node) -> Iterator[Literal]:
+def _template_literals(node: Node) -> Iterator[Literal]:
     """The text of a template between its values."""
     if not any(part.type == "template_substitution" for part in parts(node)):
         yield literals.quoted(node)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from agentbench.errors import InputError
-from agentbench.integrity.test_languages import decoded
+from agentbench.integrity.languages import decoded
 from agentbench.python_source.functions import FunctionsOfFile, functions_of
 from agentbench.python_source.source_text import parse_source
 from agentbench.scoring.evidence import NodeId

@@ -13,6 +13,7 @@ from agentbench.core.checksums import sources_checksum
 from agentbench.errors import InputError
 from agentbench.integrity.control_plan import ControlledTests, FunctionKey
 from agentbench.integrity.expectation_changes.engine import shorten
+from agentbench.integrity.languages import decoded
 from agentbench.integrity.records import SealedMismatch, VisibleValue
 from agentbench.integrity.sealing import evaluation
 from agentbench.integrity.sealing.canonical import Recording, value_text
@@ -36,7 +37,6 @@ from agentbench.integrity.sealing.recordings import (
     without_order,
 )
 from agentbench.integrity.sealing.seal import SealedFile, SealedFunction, SealSettings, seal_file
-from agentbench.integrity.test_languages import decoded
 from agentbench.python_source import functions
 from agentbench.python_source.functions import split_id
 from agentbench.python_source.source_text import parse_source

@@ -12,6 +12,7 @@ from random import Random
 from agentbench.core.schema import JsonObject
 from agentbench.errors import InputError
 from agentbench.integrity.control_plan import ControlledTests
+from agentbench.integrity.languages import decoded
 from agentbench.integrity.sealing.isolation import ComparisonGuard
 from agentbench.integrity.sealing.memory import (
     ReferenceRun,
@@ -22,7 +23,6 @@ from agentbench.integrity.sealing.memory import (
 )
 from agentbench.integrity.sealing.plan import JudgedSeal, SealedOutcome, SealedPlan
 from agentbench.integrity.sealing.rewriting import NodeReplacer, written
-from agentbench.integrity.test_languages import decoded
 from agentbench.python_source.functions import functions_of, is_test
 from agentbench.python_source.source_text import parse_source
 from agentbench.scoring.evidence import NodeId
