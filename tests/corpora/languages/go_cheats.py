@@ -112,7 +112,7 @@ CHEATS = (
         },
     ),
     GoCheat(
-        name="another exit of the process by linkname",
+        name="a function of the testing library replaced by linkname",
         files={
             "calc/empty.s": "",
             "calc/calc.go": _program(
