@@ -22,6 +22,7 @@ from agentbench.report.summary import (
 from agentbench.report.taxonomy_page import WORDS
 from agentbench.scoring.paired_comparison import TaskPair
 from agentbench.scoring.statistics import TaskScore
+from agentbench.test_runs.runners import REPORTS
 from tests.report.several import attempts
 from tests.runs.records import failed, interrupted, lost, records, resolved
 
@@ -127,7 +128,8 @@ def test_no_attempt_is_ever_left_out(attempts):
 
 
 def test_words_of_reports_are_explained():
-    assert {"quarantined", "tampered", *ControlRule} == set(WORDS)
+    runners = {runner.value for runner in REPORTS}
+    assert {"quarantined", "tampered", *ControlRule, *runners} == set(WORDS)
     for word in ("quarantined", "QUARANTINED", "tampered-with-tests", "tampered with tests"):
         assert explanation(word, None).startswith(f"{word.lower().split('-')[0].split()[0]}: ")
     assert explanation("blind-control-passed", None).startswith("blind-control-passed: A critical")
