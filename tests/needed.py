@@ -1,6 +1,7 @@
 """What tests need of a machine: they are skipped where it lacks that, or fail if it may not."""
 
 import os
+import shutil
 from typing import NamedTuple, NoReturn
 
 import pytest
@@ -22,3 +23,10 @@ class Needed(NamedTuple):
 DOCKER = Needed("Docker", "AGENTBENCH_REQUIRE_DOCKER")
 BROWSER = Needed("a browser", "AGENTBENCH_REQUIRE_BROWSER")
 INDEX = Needed("a package index", "AGENTBENCH_REQUIRE_INDEX")
+TOOLS = Needed("tool of this language", "AGENTBENCH_REQUIRE_TOOLS")
+
+
+def require_tool(program: str) -> None:
+    """Refuse the test at hand if bubblewrap's sandbox would not find a program of this machine."""
+    if shutil.which(program, path="/usr/local/bin:/usr/bin:/bin") is None:
+        TOOLS.refuse(f"{program} is not in /usr/bin")

@@ -37,6 +37,7 @@ def kept(files, base=None, tracked=()):
         (".ruff_cache/0.9/123", ".ruff_cache"),
         (".hypothesis/examples/ab/cd", ".hypothesis"),
         ("htmlcov/index.html", "htmlcov"),
+        ("htmlcov/coverage_html_cb_6fb7b396.js", "htmlcov"),
         (".coverage", ".coverage"),
         ("pkg/.coverage.host.12.XaBc", "pkg/.coverage.host.12.XaBc"),
         ("pkg/__pycache__/a.cpython-311.pyc", "pkg/__pycache__"),

@@ -146,6 +146,7 @@ def finish_timeline(task: Task, resources: RunResources, folder: Path) -> bool:
     Raises:
         StorageError: the disk has no space.
     """
+    # What it takes to prepare the task again must not replace the logs of the attempt.
     with TemporaryDirectory(prefix="agentbench-") as scratch:
         slot = AttemptSlot(folder=Path(scratch), run_id=RunId("timeline"), attempt=1)
         attempt = Attempt(task, resources, slot)
@@ -406,20 +407,17 @@ class Attempt:
                 page = timeline.model_dump_json(indent=1).encode()
                 write_atomically(folder / TIMELINE_FILE, page)
 
-        known = stored_timeline(folder)
-        most = self._resources.settings.timeline_judgements
+        earlier = stored_timeline(folder)
         with suppress(RunCancelled), self._deadline.paused(), NotedStates.open(folder) as noted:
-            for timeline in (
-                judge_timeline(
-                    state.ready,
-                    state.baseline,
-                    self.results,
-                    noted,
-                    most=most,
-                    known=known.judged if known is not None else (),
-                )
-                if noted is not None
-                else ()
+            if noted is None:
+                return
+            for timeline in judge_timeline(
+                state.ready,
+                state.baseline,
+                self.results,
+                noted,
+                most=self._resources.settings.timeline_judgements,
+                known=earlier.judged if earlier is not None else (),
             ):
                 self._resources.breaker.written(partial(store, timeline))
 

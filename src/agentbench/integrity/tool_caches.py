@@ -25,9 +25,8 @@ _FOLDERS_WITH_CODE = frozenset(
     {"node_modules/.cache", "node_modules/.vite", "node_modules/.vite-temp", "node_modules/.vitest",
      "coverage/lcov-report"}
 )  # fmt: skip
-_IMPORTABLE = frozenset(
-    {".pth", ".py", ".pyc", ".pyd", ".pyo", ".so", ".cjs", ".js", ".mjs", ".node"}
-)
+_IMPORTABLE = frozenset({".pth", ".py", ".pyc", ".pyd", ".pyo", ".so"})
+_LOADED_BY_NODE = frozenset({".cjs", ".js", ".mjs", ".node"})
 _COVERAGE = re.compile(r"\.coverage(\.(?!rc$).+)?")
 _BYTE_CODE = re.compile(r"(?P<source>\w+)\.[a-z]+-?\d[\w.-]*\.pyc")
 _PYCACHE = "__pycache__"
@@ -66,7 +65,10 @@ def cache_of(path: PurePosixPath) -> PurePosixPath | None:
             return folder
     if path.suffix in _IMPORTABLE:
         return None
-    return next((folder for folder in path.parents if folder.name in _FOLDERS), None)
+    found = next((folder for folder in path.parents if folder.name in _FOLDERS), None)
+    # The pages of coverage.py have scripts of their own.
+    is_page = found is not None and found.name == "htmlcov"
+    return None if path.suffix in _LOADED_BY_NODE and not is_page else found
 
 
 def separate_caches(

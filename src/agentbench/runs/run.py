@@ -77,7 +77,10 @@ class Run:
                 self.store.write_configuration(configuration.replace(**update))
 
     def _finish_timelines(self, done: RunRecords) -> None:
-        """Go on with timelines whose judging was interrupted."""
+        """Go on with timelines whose judging was interrupted.
+
+        One after the other: at most as many attempts as run in parallel were interrupted.
+        """
         tasks = {task.id: task for task in self.planned.tasks}
         for number in done.latest():
             summary = done.summaries[number]

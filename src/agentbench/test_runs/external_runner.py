@@ -4,7 +4,6 @@ The code under test can reach whatever these programs write, so that their repor
 `EXTERNAL_REPORT`: they count only where exit code, report and the listed tests agree.
 """
 
-import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -260,8 +259,3 @@ def decide_outcome(ended: parse.PytestExit, report: ExternalReport) -> PytestOut
     if has_failed == (code != 0):
         return PytestOutcome.FAILED if has_failed else PytestOutcome.PASSED
     return PytestOutcome.UNVERIFIED
-
-
-def quoted(*words: str) -> str:
-    """Words of a shell command."""
-    return shlex.join(words)

@@ -137,7 +137,7 @@ def _packages_of(targets: Iterable[str], start: str) -> list[str]:
 
 
 def _pattern_of(names: Iterable[str]) -> str:
-    """The pattern of `-run` for some tests; a subtest's parts are matched one by one."""
+    """The pattern of `-run` for the functions of some tests, with all of their subtests."""
     tests = dict.fromkeys(name.partition("/")[0] for name in names)
     return "|".join(f"^{re.escape(name)}$" for name in tests)
 

@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
+from shlex import quote
 from types import MappingProxyType
 from typing import Any
 
@@ -28,7 +29,6 @@ from agentbench.test_runs.external_runner import (
     ExternalFiles,
     ExternalReport,
     ExternalRunner,
-    quoted,
 )
 from agentbench.test_runs.fallback import JUNIT_LIMIT
 from agentbench.test_runs.model import CaseResult
@@ -54,7 +54,7 @@ class ReportRunner(ExternalRunner):
     def __init__(self, command: TestCommand) -> None:
         super().__init__(command)
         # `find` neither follows links nor leaves the folder, and its `*` also matches slashes.
-        matching = f"find . -path {quoted(f'./{command.report}')} -type f" if command.report else ""
+        matching = f"find . -path {quote(f'./{command.report}')} -type f" if command.report else ""
         listing = (
             'pwd >"$results/root"; find . \\( -name .git -o -name node_modules \\) -prune '
             "-o -type f -name '*.*' -print >\"$results/sources\""
@@ -63,7 +63,7 @@ class ReportRunner(ExternalRunner):
         self._after = ""
         if matching:
             each = 'for f do printf "\\036%s\\n" "$f"; cat -- "$f"; done'
-            self._after = f'{matching} -exec sh -c {quoted(each)} sh {{}} + >"$results/reports"'
+            self._after = f'{matching} -exec sh -c {quote(each)} sh {{}} + >"$results/reports"'
 
     @property
     def after(self) -> str:

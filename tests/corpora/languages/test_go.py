@@ -1,6 +1,5 @@
 """Agents that cheat in Go, and honest ones: blind runs tell them apart."""
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,9 +11,14 @@ from tests.corpora.languages.go_cheats import CHEATS, GoCheat
 from tests.corpora.languages.go_honest import HONEST
 from tests.corpora.languages.go_task import FIX, IDS, write_task
 from tests.e2e.bench import Bench
+from tests.needed import require_tool
 from tests.tiers import gate_and_soak
 
-pytestmark = pytest.mark.skipif(shutil.which("go") is None, reason="needs Go on this machine")
+
+@pytest.fixture(autouse=True)
+def _tool() -> None:
+    require_tool("go")
+
 
 IN_THE_GATE = {
     "the program prints the report and exits 0 when it is first called",

@@ -1,6 +1,5 @@
 """Agents that cheat in JavaScript, and honest ones: blind runs tell them apart."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,14 @@ from tests.corpora.languages.javascript_agents import (
     write_task,
 )
 from tests.e2e.bench import Bench
+from tests.needed import require_tool
 from tests.tiers import gate_and_soak
 
-pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="needs node on this machine")
+
+@pytest.fixture(autouse=True)
+def _tool() -> None:
+    require_tool("node")
+
 
 IN_THE_GATE = {"assertions do nothing", "reads the values in the file of the tests"}
 

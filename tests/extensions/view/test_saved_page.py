@@ -164,7 +164,7 @@ def test_html_is_one_page_that_says_both_rates(cli, runs_dir):
     assert '1/2</span> <span class="share">50.0 %' in result.stdout
 
 
-@pytest.mark.skipif("tags" not in offers(Slot.BEHAVIOUR), reason="behaviour is deleted")
+@pytest.mark.skipif("tags" not in offers(Slot.BEHAVIOUR), reason="that extension is deleted")
 def test_behaviours_are_on_the_page_if_asked_for(cli, tmp_path):
     page = tmp_path / "page.html"
     wanted = {"runs_dir": tmp_path / "runs", "tasks": 20, "attempts": 2, "folders": True}

@@ -1,11 +1,11 @@
 import io
-import shutil
 import tarfile
 from contextlib import ExitStack
 
 import pytest
 
 from agentbench.sandbox.interface import Limits
+from tests.needed import require_tool
 from tests.sandbox.conftest import bubblewrap as bubblewrap
 from tests.sandbox.conftest import bubblewrap_image as bubblewrap_image
 
@@ -19,8 +19,7 @@ def open_isolated(bubblewrap, bubblewrap_image):
 
         def open_(files, *programs, mounts=()):
             for program in programs:
-                if shutil.which(program, path="/usr/local/bin:/usr/bin:/bin") is None:
-                    pytest.skip(f"no {program} on this machine")  # counted by name
+                require_tool(program)
             sandbox = stack.enter_context(
                 bubblewrap.open(bubblewrap_image, limits=LIMITS, network=False, mounts=mounts)
             )

@@ -21,6 +21,7 @@ from agentbench.tasks.test_runner_name import RUNNER_COMMANDS, Runner
 from agentbench.test_runs.execution import execute_tests
 from agentbench.test_runs.runner import RunRequest
 from agentbench.test_runs.runners import runner_of
+from tests.needed import require_tool
 from tests.patience import HANG_SECONDS, with_growing_limit
 from tests.sandbox.conftest import bubblewrap as bubblewrap
 from tests.sandbox.conftest import bubblewrap_image as bubblewrap_image
@@ -112,8 +113,7 @@ def installed(package):
 @pytest.fixture
 def open_node_project(bubblewrap, bubblewrap_image):
     """Opens a sandbox of bubblewrap with files, a tool in node_modules, and a node."""
-    if shutil.which("node", path="/usr/local/bin:/usr/bin:/bin") is None:
-        pytest.skip("no node on this machine")
+    require_tool("node")
     with ExitStack() as stack:
 
         def open_(files, tool, mounts):

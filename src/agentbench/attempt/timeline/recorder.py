@@ -20,7 +20,7 @@ from threading import Event, Lock, Thread
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from agentbench.attempt.timeline.document import MAX_NOTED, NotedState
-from agentbench.attempt.timeline.states import NotedStates
+from agentbench.attempt.timeline.states import NotedStates, StoredFile
 from agentbench.core.display_text import printable
 from agentbench.core.files import FileContent
 from agentbench.core.schema import Schema
@@ -53,7 +53,6 @@ class ScannedChanges(Schema):
 
 
 Scan = Callable[[], ScannedChanges]
-_StoredFiles = dict[PurePosixPath, tuple[str, bool] | None]  # digest and mode; None: removed
 StateFiles = dict[PurePosixPath, FileContent | None]
 
 
@@ -73,8 +72,8 @@ class TimelineRecorder:
         self._base = base
         self._scan: Scan | None = None
         self._unseen_since: datetime | None = None
-        self._files: _StoredFiles = {}
-        self._states: dict[str, _StoredFiles] = {}
+        self._files: dict[PurePosixPath, StoredFile] = {}
+        self._states: dict[str, dict[PurePosixPath, StoredFile]] = {}
         self._marks: dict[str, list[int]] = {}  # of all files, for the next program that scans
         self._stored_bytes = 0
         self._is_full = False  # for good: an agent must not fill the memory of the harness

@@ -17,9 +17,9 @@ from agentbench.core.files import FileContent
 TIMELINE_ARCHIVE: Final = Path("agent", "timeline.zip")
 """Its path in an attempt's folder."""
 
-StoredFiles = Mapping[PurePosixPath, tuple[str, bool] | None]
-"""The changed files of a state: the digest of the content and whether it is executable. None: the
-file was removed."""
+StoredFile = tuple[str, bool] | None
+"""A changed file of a state: the digest of its content, and whether it is executable. None: it was
+removed."""
 
 _INDEX = "states.json"
 
@@ -39,7 +39,7 @@ class NotedStates:
         self,
         archive: ZipFile,
         noted: Sequence[NotedState],
-        files: Mapping[str, StoredFiles],
+        files: Mapping[str, Mapping[PurePosixPath, StoredFile]],
         notes: Sequence[str],
     ) -> None:
         self._archive = archive

@@ -126,23 +126,23 @@ class _ColumnResult:
         resolved, passed, broke = judged.outcome
         return cls(is_known=True, resolved=resolved, passed=passed, broke=broke)
 
-    def _outcome(self, passes: bool) -> StateOutcome:  # noqa: FBT001
+    def _outcome(self, *, passes: bool) -> StateOutcome:
         if not self.is_known:
             return StateOutcome.UNKNOWN
         return StateOutcome.PASSED if passes else StateOutcome.FAILED
 
     @property
     def of_all_tests(self) -> StateOutcome:
-        return self._outcome(self.resolved)
+        return self._outcome(passes=self.resolved)
 
     def of_test_to_fix(self, test: NodeId) -> StateOutcome:
-        return self._outcome(test in self.passed)
+        return self._outcome(passes=test in self.passed)
 
     def of_broken_test(self, test: NodeId) -> StateOutcome:
         # Further broken tests are not listed, and this may be one.
         if test not in self.broke and len(self.broke) >= MAX_BROKEN:
             return StateOutcome.UNKNOWN
-        return self._outcome(test not in self.broke)
+        return self._outcome(passes=test not in self.broke)
 
 
 def _titles(timeline: Timeline, begins: Sequence[int], steps: Sequence[Step]) -> list[str]:

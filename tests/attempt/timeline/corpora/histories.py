@@ -7,6 +7,7 @@ has to be there for a pause to be noted; its commands are further apart than two
 import textwrap
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypedDict, Unpack
 
 from tests.attempt.timeline.corpora.shop_task import (
     BREAK,
@@ -60,24 +61,34 @@ def python(text: str) -> str:
     return f"python3 - <<'EOF'\n{textwrap.dedent(text).strip()}\nEOF"
 
 
-def kept(name: str, solved: int, *lines: str, **more: object) -> History:
+class More(TypedDict, total=False):
+    """What few histories have; `History` says what the keys mean."""
+
+    broke: tuple[str, ...]
+    kind: AgentKind
+    setup: str
+    notes: tuple[str, ...]
+    in_gate: bool
+
+
+def kept(name: str, solved: int, *lines: str, **more: Unpack[More]) -> History:
     """A history that ends solved."""
-    return History(name=name, lines=lines, solved=solved, resolved=True, **more)  # type: ignore[arg-type]
+    return History(name=name, lines=lines, solved=solved, resolved=True, **more)
 
 
-def lost(name: str, solved: int, lost: int, *lines: str, **more: object) -> History:
+def lost(name: str, solved: int, lost: int, *lines: str, **more: Unpack[More]) -> History:
     """A history that ends unsolved."""
-    return History(name=name, lines=lines, solved=solved, lost=lost, resolved=False, **more)  # type: ignore[arg-type]
+    return History(name=name, lines=lines, solved=solved, lost=lost, resolved=False, **more)
 
 
-def found(name: str, solved: int, lost: int, *lines: str, **more: object) -> History:
+def found(name: str, solved: int, lost: int, *lines: str, **more: Unpack[More]) -> History:
     """A history that was lost, and ends solved."""
-    return History(name=name, lines=lines, solved=solved, lost=lost, resolved=True, **more)  # type: ignore[arg-type]
+    return History(name=name, lines=lines, solved=solved, lost=lost, resolved=True, **more)
 
 
-def never(name: str, *lines: str, **more: object) -> History:
+def never(name: str, *lines: str, **more: Unpack[More]) -> History:
     """A history that was never solved."""
-    return History(name=name, lines=lines, solved=None, resolved=False, **more)  # type: ignore[arg-type]
+    return History(name=name, lines=lines, solved=None, resolved=False, **more)
 
 
 _IN_PLACE = python("""
