@@ -148,3 +148,14 @@ def test_replaced_modules_are_those_of_the_base(after):
 def test_files_that_steer_the_tests_are_protected(path, tampers):
     protected = request_of().runner.protection([]).why(PurePosixPath(path))
     assert (None if protected is None else protected.tampers) == tampers
+
+
+def test_output_of_events_is_told_as_go_prints_it():
+    request = request_of()
+    events = [
+        {"Action": "output", "Package": "m/a", "Test": "TestA", "Output": "=== RUN   TestA\n"},
+        {"Action": "output", "Package": "m/a", "Output": "ok  \tm/a\t0.1s\n"},
+    ]
+    output = "# m/b\n" + "".join(f"{json.dumps(event)}\n" for event in events)
+    report = request.runner.report({"output": output}, request)
+    assert report.printed == "# m/b\n=== RUN   TestA\nok  \tm/a\t0.1s\n"

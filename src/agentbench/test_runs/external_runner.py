@@ -81,6 +81,7 @@ class ExternalReport:
     listed: list[NodeId] = field(default_factory=list)  # by a run that only collects
     detail: str | None = None  # why it ended, as the tool says it
     forged: list[str] = field(default_factory=list)  # signs that the report was tampered with
+    printed: str = ""  # the output for people, where the command printed it for programs
 
     def add_error(self, file: str, line: int | None, message: str, error: str = "") -> None:
         """Add a file that could not be compiled or loaded, once."""
@@ -177,7 +178,7 @@ class ExternalRunner(ABC):
         outcome = decide_outcome(how, report)
         if outcome is PytestOutcome.SPAWN and ended.exit_code in _NO_PROGRAM:
             session.spawn_error = f"{self._command.words[0]}: {_NO_PROGRAM[ended.exit_code]}"
-        text = "\n".join(filter(None, (ended.stdout, ended.stderr)))
+        text = report.printed or "\n".join(filter(None, (ended.stdout, ended.stderr)))
         return TestRun(
             command=ended,
             result=parse.result_with(session, how, tuple(report.cases), outcome, text),

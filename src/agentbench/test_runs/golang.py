@@ -5,6 +5,7 @@ are looked up in the sources before the tests run.
 """
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -29,6 +30,7 @@ _FUNCTIONS = "functions"
 _MODULES = "modules"
 _SOURCES_LIMIT = 16 << 20  # bytes
 _MAX_OUTPUT = 20_000  # characters of a test that are kept, from its end
+_MAX_LINES = 5_000  # of the whole output, likewise
 _FUNCTION = re.compile(r"\./(?P<file>[^:\n]+):func (?P<name>\w+)\(")
 _MODULE = re.compile(r"\./(?P<file>[^:\n]+):module\s+\"?(?P<name>[^\s\"]+)")
 _COMPILE_ERROR = re.compile(
@@ -201,14 +203,17 @@ class _EventReader:
         default_factory=lambda: ExternalReport(source=ReportSource.JSON_REPORT)
     )
     last_lines: dict[str, str] = field(default_factory=dict)  # that packages printed
+    output: deque[str] = field(default_factory=lambda: deque(maxlen=_MAX_LINES))
     detail: str = ""
 
     def read(self, line: str) -> None:
         is_event = line.startswith('{"') and len(line) <= LINE_LIMIT
         event = untrusted_json.json_object(line) if is_event else None
         if event is None:
+            self.output.append(line[:_MAX_OUTPUT])
             self._printed(line.rstrip("\n"))
             return
+        self.output.append(untrusted_json.text(event.get("Output"), _MAX_OUTPUT))
         action, package = event.get("Action"), untrusted_json.text(event.get("Package"), 1000)
         if action == "build-output":  # since Go 1.24
             self._printed(untrusted_json.text(event.get("Output"), 1000).rstrip("\n"))
@@ -319,6 +324,7 @@ class _EventReader:
         if not self.ended_packages and not self.open_packages and not result.errors:
             result.started = False  # go itself refused: its last line says why
         result.detail = self.detail or None
+        result.printed = "".join(self.output)
         return result
 
 

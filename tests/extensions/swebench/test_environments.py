@@ -132,6 +132,27 @@ def test_the_commands_of_a_recipe_before_the_tests_are_those_of_the_task(image):
     assert versioned == f"export SETUPTOOLS_SCM_PRETEND_VERSION=1.5; {build}"
 
 
+def test_a_recipe_of_another_language_has_its_runner_its_report_and_an_image_with_its_tools():
+    recipe = one(
+        tools=("node",),
+        runner="junit",
+        test_command="build/bin/{stem}",
+        report="reports/*.xml",
+        before=("make {stem}",),
+        install="",
+    )
+    found = environment_of(instance(), EnvironmentSources(shipped=recipe))
+    assert found.environment.image == "agentbench/python:3.11-node18"
+    tests = found.for_tests(["test/printf-test.cc", "test/other.cc"]).tests()
+    assert (tests.runner, tests.report) == (Runner.JUNIT, "reports/*.xml")
+    assert (tests.command, tests.before) == ("build/bin/printf-test", ("make printf-test",))
+
+
+def test_every_shipped_recipe_starts_a_runner():
+    runners = {each.repo: each.test_runner for each in shipped_recipes().recipe if not each.refuse}
+    assert (runners["axios/axios"], runners["gin-gonic/gin"]) == (Runner.MOCHA, Runner.GO)
+
+
 def test_a_recipe_becomes_an_image_and_commands_in_its_order():
     own = one(
         python="3.9",

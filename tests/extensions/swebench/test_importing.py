@@ -14,6 +14,7 @@ from agentbench.runs.store.store import RunStore
 from agentbench.tasks.dataset_rows import ORIGIN_FILE, SwebenchOrigin, origin_json, read_origin
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
+from tests.e2e.small_task import patch_of
 from tests.extensions.swebench.conftest import import_all
 from tests.extensions.swebench.instances import ID
 from tests.runs.records import configuration, failed, resolved
@@ -303,6 +304,25 @@ def test_row_that_is_no_instance_is_rejected(take, project, row, what):
     assert len(imported.written) == 1
     (refusal,) = imported.rejections
     assert what in str(refusal)
+
+
+def test_row_in_another_language_is_imported_with_the_runner_of_its_recipe(take, project):
+    recipe = InstallRecipe(repo=project.repo, runner="go", test_command="go test ./...", install="")
+    row = project.instance(
+        patch=patch_of("src/a.go", "", "package a\n"),
+        test_patch=patch_of("src/a_test.go", "", "package a\n") + patch_of("src/data", "", "1\n"),
+        FAIL_TO_PASS=["TestSum/three"],
+        PASS_TO_PASS=[],
+    )
+    imported = take(row, sources=EnvironmentSources(own=[InstallRecipes(recipe=(recipe,))]))
+    assert imported.rejections == []
+    (folder,) = imported.written
+    assert imported.without_node_ids == [folder]  # its tests are found by running them
+    table = tomllib.loads((folder / "task.toml").read_text())
+    assert (table["tests"]["runner"], table["tests"]["command"]) == ("go", "go test ./...")
+    origin = read_origin(folder)
+    assert origin is not None
+    assert origin.test_files == ("src/a_test.go",)
 
 
 def test_row_in_another_language_is_rejected(take, project):
