@@ -1,11 +1,15 @@
 """The sentences about an attempt."""
 
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from agentbench.attempt.record import AgentRecord, UsageRecord
+from agentbench.attempt.timeline.document import JudgedState, NotedState, Timeline
 from agentbench.extensions.behaviour.rules import behaviour_of
 from agentbench.extensions.behaviour.story import story_of
-from agentbench.scoring.evidence import AgentEnding, CaseOutcome
+from agentbench.scoring.evidence import AgentEnding, CaseOutcome, NodeId
 from tests.e2e.small_task import patch_of
 from tests.extensions.behaviour.attempt_facts import (
     FAILED,
@@ -14,6 +18,8 @@ from tests.extensions.behaviour.attempt_facts import (
     facts_of,
     record_with,
 )
+
+START = datetime(2026, 11, 29, tzinfo=UTC)
 
 
 def story(*given, **more) -> list[str]:
@@ -72,3 +78,21 @@ def test_end_tells_what_stopped_the_agent_and_what_it_had_spent() -> None:
     sentences = story(record, lines=("ls",))
     end = "The cost limit stopped it after less than a second, 1 model answer and $0.50."
     assert end in sentences
+
+
+def test_story_without_steps_tells_when_the_solution_was_lost_and_what_failed_since() -> None:
+    states = [NotedState(at=START + timedelta(seconds=5 * n), state=str(n)) for n in range(3)]
+    judged = [
+        JudgedState(state="0", resolved=False),
+        JudgedState(state="1", resolved=True, passed=(NodeId("t.py::a"),)),
+        JudgedState(state="2", resolved=False),
+    ]
+    facts = facts_of(record_with(FAILED, PASSED, is_sealed=True))
+    timeline = Timeline(noted=tuple(states), judged=tuple(judged))
+    sentences = list(story_of(replace(facts, timeline=timeline), behaviour_of(facts)))
+    at = sentences.index("They no longer did after 10 s.")
+    assert sentences[at - 1 : at + 2] == [
+        "All tests that decide passed after 5 s.",
+        "They no longer did after 10 s.",
+        "Since then, t.py::a failed.",
+    ]

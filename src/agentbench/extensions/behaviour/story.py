@@ -42,13 +42,13 @@ def story_of(facts: BehaviourFacts, behaviour: AttemptBehaviour) -> Iterator[str
         yield f"It changed {list_with_more(files, _MAX_FILES)}."
     elif Tag.ONLY_TESTS_CHANGED in found:
         yield _ONLY_TESTS
-    elif Tag.NO_CHANGE in found:
-        yield "It left no change."
     if touched := found.get(Tag.TOUCHED_TESTS):
         names = list_with_more([str(sign.file) for sign in touched.signs], _MAX_FILES)
         yield f"It changed tests that were there before ({names}); they were not judged."
     if facts.timeline is not None:
         yield from _timeline(facts)
+    if Tag.NO_CHANGE in found:
+        yield "It left no change."
     if facts.ending is not None:
         yield _end(facts)
     yield from _outcome(facts, found)
@@ -98,9 +98,7 @@ def _edits(facts: BehaviourFacts, found: dict[Tag, Behaviour]) -> Iterator[str]:
             yield f"It edited {file} at {_steps(edits[file])}."
         else:
             yield f"It changed {file} with a command."
-    if Tag.NO_CHANGE in found:
-        yield "It left no change."
-    elif Tag.ONLY_TESTS_CHANGED in found:
+    if Tag.ONLY_TESTS_CHANGED in found:
         yield _ONLY_TESTS
     elif Tag.WRONG_FILE in found and Tag.NEVER_OPENED not in found:
         wanted = facts.reference.files if facts.reference is not None else ()
@@ -158,8 +156,11 @@ def _timeline(facts: BehaviourFacts) -> Iterator[str]:
     yield f"All tests that decide passed {_since(facts, first)}."
     if lost is not None:
         names = list_with_more(timeline.broken_tests(), _MAX_FILES)
-        broken = f", which broke {names}" if names else ""
+        has_step = facts.step_of_state(lost) is not None
+        broken = f", which broke {names}" if names and has_step else ""
         yield f"They no longer did {_since(facts, lost)}{broken}."
+        if names and not has_step:
+            yield f"Since then, {names} failed."
     after = [s for s in facts.agent_steps if s.step_id > (facts.step_of_state(first) or 0)]
     costs = [s.metrics.cost_usd for s in facts.agent_steps if s.metrics is not None]
     if after and costs and None not in costs:
