@@ -165,7 +165,8 @@ def test_the_example_in_a_commands_help_works(example_desk, tmp_path, line):
     folder = tmp_path / "desk"
     shutil.copytree(example_desk, folder, symlinks=True)
     if " init " in line:
-        shutil.rmtree(folder / line.split()[-1])
+        made = next(word for word in line.split() if word.startswith("tasks/"))
+        shutil.rmtree(folder / made)
     if line.startswith(_SERVERS):
         _serve(line, folder)
     else:

@@ -96,6 +96,15 @@ def test_events_of_newer_versions_are_understood():
     assert [(each.file, each.fact.line) for each in report.errors] == [("a.go", 3)]
 
 
+def test_listed_tests_stand_in_the_order_of_their_packages():
+    late = {"Action": "output", "Package": "m/b", "Output": "TestB\n"}
+    first = [event("output", Output="TestZ\n"), event("output", Output="TestA\n")]
+    functions = "./a_test.go:func TestA(\n./a_test.go:func TestZ(\n./b/b_test.go:func TestB("
+    ended = [event("pass"), {"Action": "pass", "Package": "m/b"}]
+    report = report_of(late, *first, *ended, collect_only=True, functions=functions)
+    assert report.listed == ["a_test.go::TestZ", "a_test.go::TestA", "b/b_test.go::TestB"]
+
+
 @pytest.mark.parametrize(
     "damage",
     ['{"Action":', '{"Action": 5, "Package": 7}\n', "[]\n", "\x00\n", '{"Package":"m","Test":1}\n'],

@@ -321,6 +321,8 @@ class _EventReader:
         result.finished = bool(self.ended_packages) and not self.open_packages
         if collect_only:
             result.cases.clear()
+            # Go prints the packages as they are built: their order says nothing.
+            result.listed.sort(key=lambda node_id: PurePosixPath(file_of(node_id)).parent)
         if not self.ended_packages and not self.open_packages and not result.errors:
             result.started = False  # go itself refused: its last line says why
         result.detail = self.detail or None
