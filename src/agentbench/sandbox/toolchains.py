@@ -12,7 +12,7 @@ from agentbench.errors import UsageError
 from agentbench.sandbox.python_stacks import base_image_name
 
 SUITES = {"3.9": "bullseye", "3.11": "bookworm", "3.13": "trixie"}
-"""The Debian release that contains a Python."""
+"""The Debian release that contains a Python, the oldest first."""
 
 
 class Tool(StrEnum):
@@ -61,6 +61,14 @@ class Toolchain:
         """The name of the base image with a Python and the tools, such as `…:3.11-go1.19`."""
         tag = "".join(f"-{tool.value}{version}" for tool, version in self.versions)
         return f"{base_image_name(python)}{tag}"
+
+
+def images_with(tool: Tool) -> tuple[str, ...]:
+    """The names of the base images with a tool, the newest Debian release first."""
+    return tuple(
+        Toolchain(suite=suite, versions=((tool, _VERSIONS[suite][tool]),)).image_name(python)
+        for python, suite in reversed(SUITES.items())
+    )
 
 
 def offered_tools() -> str:

@@ -4,6 +4,8 @@ import tomllib
 import pytest
 
 from tests.e2e.small_task import LISTED
+from tests.needed import require_tool
+from tests.tasks.origins import Origin
 from tests.tasks.pocket import Pocket
 
 pytestmark = pytest.mark.full
@@ -56,7 +58,7 @@ def test_a_task_without_regression_tests_is_not_good(new, tmp_path, cli):
     ("fix", "why"),
     [
         ("begin", "cannot become a task: it is the first commit"),
-        ("source_only", "cannot become a task: it adds or changes no test"),
+        ("source_only", "cannot become a task: it adds or changes no file of tests"),
         ("nothing-of-that-name", "expected a commit of the repository"),
     ],
 )
@@ -73,3 +75,37 @@ def test_a_task_that_is_there_is_left_alone(new, tmp_path):
     assert result.code == 2
     assert "already exists" in result.stderr
     assert new(tmp_path / "basket", "--no-prove", "--replace").code == 0
+
+
+CART = "export const total = (prices) => prices.slice(1).reduce((sum, one) => sum + one, 0)\n"
+CART_TESTS = """\
+import assert from 'node:assert'
+import { test } from 'node:test'
+import { total } from '../cart.mjs'
+
+test('nothing costs nothing', () => assert.equal(total([]), 0))
+"""
+HIDDEN_CART_TEST = "test('the first price counts', () => assert.equal(total([1, 2]), 3))\n"
+
+
+def test_a_commit_of_a_project_in_javascript_becomes_a_task(cli, sandbox, tmp_path):
+    require_tool("node")
+    origin = Origin(tmp_path / "cart")
+    origin.write("package.json", '{"name": "cart", "scripts": {"test": "node --test"}}\n')
+    origin.write("cart.mjs", CART)
+    origin.write("test/cart.test.mjs", CART_TESTS)
+    origin.commit()
+    origin.write("cart.mjs", CART.replace("prices.slice(1)", "prices"))
+    origin.write("test/cart.test.mjs", f"{CART_TESTS}{HIDDEN_CART_TEST}")
+    fix = origin.commit("Count every price")
+
+    folder = tmp_path / "out" / "cart"
+    where = ("--sandbox", sandbox, "--runs-dir", tmp_path / "runs", "--repeat", "1", "--quiet")
+    result = cli("tasks", "new", folder, "--repo", origin.path, "--fix", fix, *where)
+
+    assert result.code == 0, result.stderr
+    assert "node of the sandbox; libraries as of " in result.stderr
+    tests = tomllib.loads((folder / "task.toml").read_text())["tests"]
+    assert tests["runner"] == "node"
+    assert tests["fail_to_pass"] == ["test/cart.test.mjs::the first price counts"]
+    assert tests["pass_to_pass"] == ["test/cart.test.mjs::nothing costs nothing"]

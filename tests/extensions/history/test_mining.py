@@ -20,12 +20,12 @@ from agentbench.extensions.history.mining import (
 )
 from agentbench.importers.candidates import CandidateOutcome
 from agentbench.runs.options import RunOptions
-from agentbench.tasks.fix_commit import FixCommit, split_fix
 from agentbench.tasks.git_history import Commit, find_commit, mirror_of_head
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.task_file import is_task_id
 from agentbench.validation.environment.proposals import Proposal
 from agentbench.validation.environment.trials import EnvironmentFinder
+from agentbench.validation.fix_commit import FixCommit, split_fix
 from agentbench.validation.task_validation import ValidationSettings, read_proof
 from tests.e2e.small_task import BUGGY, FIXED, patch_of
 from tests.fakes.staging import local_provider, mirrors

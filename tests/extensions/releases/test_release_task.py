@@ -20,12 +20,12 @@ from agentbench.extensions.releases.release_task import (
     without_code,
     write_release_task,
 )
-from agentbench.tasks.fix_commit import FixCommit
 from agentbench.tasks.git_history import Commit, apply_patch_to_commit
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import RepoSource
 from agentbench.tasks.task_file import is_task_id
+from agentbench.validation.fix_commit import FixCommit
 from tests.extensions.releases.local_index import NEW, OLD, LocalIndex
 from tests.validation.environment.trees import write_tree
 
@@ -121,7 +121,7 @@ def test_instruction_has_no_tests_and_no_fix(index, tmp_path):
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        ({**NEW, "test_demo.py": OLD["test_demo.py"]}, "adds or changes no test"),
+        ({**NEW, "test_demo.py": OLD["test_demo.py"]}, "adds or changes no file of tests"),
         ({**OLD, "PKG-INFO": NEW["PKG-INFO"]}, "changes no file"),
         ({**OLD, "demo.py": OLD["demo.py"].replace("1.0", "1.2")}, "changes no file"),
         ({**NEW, "setup.py": "setup(ext_modules=[x])"}, "binary extension"),
@@ -248,8 +248,8 @@ def test_both_patches_apply_to_the_older_files(tmp_path):
     ("changed", "said"),
     [
         ({}, "the newer release changes no file"),
-        ({"README": "new"}, "the newer release changes no Python source"),
-        ({"demo.py": NEW["demo.py"]}, "the newer release adds or changes no test"),
+        ({"README": "new"}, "the newer release changes no source except tests"),
+        ({"demo.py": NEW["demo.py"]}, "the newer release adds or changes no file of tests"),
     ],
 )
 def test_unsuitable_difference_is_refused(tmp_path, changed, said):

@@ -44,7 +44,7 @@ class FixOptions:
         typer.Option(
             "--tests",
             help="A glob of paths that are tests, such as 'checks/**'; repeat it for more. "
-            "Default: test_*.py, *_test.py, conftest.py, and files in folders of tests.",
+            "Default: the names that the language's runners use, and files in folders of tests.",
             show_default=False,
         ),
     ] = None
@@ -166,8 +166,8 @@ def new_task(
     Example: agentbench tasks new --repo https://example.org/project.git --fix 0a1b2c3d
     """
     from agentbench.extensions.history.mining import TaskDestination, write_fix_task
-    from agentbench.tasks.fix_commit import FixCommit, split_fix
     from agentbench.tasks.git_history import find_commit, mirror_of_head
+    from agentbench.validation.fix_commit import FixCommit, split_fix
 
     settings = validating.validation_settings(validation, write_ids=True)
     source = fixes.source(repo, settings)

@@ -12,7 +12,6 @@ from agentbench.core.files import owned_folder
 from agentbench.core.schema import Schema
 from agentbench.errors import InputError, UsageError
 from agentbench.importers.candidates import CandidateOutcome, candidate_outcome
-from agentbench.tasks.fix_commit import FixCommit, split_fix
 from agentbench.tasks.git_history import Commit, list_commits, write_commit_files
 from agentbench.tasks.mirror import Mirror, Mirrors
 from agentbench.tasks.problem import TaskId
@@ -22,6 +21,7 @@ from agentbench.tasks.version_settings import version_settings
 from agentbench.tasks.writing import NewTask, write_task
 from agentbench.validation import task_validation
 from agentbench.validation.environment.trials import EnvironmentFinder, RepositoryChange
+from agentbench.validation.fix_commit import FixCommit, split_fix
 from agentbench.validation.task_proof import FollowRun
 
 _DIGITS = 12  # of the commit's hash

@@ -18,7 +18,6 @@ from agentbench.errors import InputError
 from agentbench.extensions.releases import sdist
 from agentbench.extensions.releases.package_index import PackageIndex, PackageReleases
 from agentbench.runs.options import RunOptions
-from agentbench.tasks.fix_commit import FileKind, FixCommit, file_kind, has_tests, split_fix
 from agentbench.tasks.git_history import find_commit
 from agentbench.tasks.mirror import Mirror, commit_trees
 from agentbench.tasks.problem import TaskId
@@ -29,6 +28,8 @@ from agentbench.tasks.writing import NewTask, write_task
 from agentbench.validation.environment.found_tests import is_collected_by_default
 from agentbench.validation.environment.proposals import Proposal, propose
 from agentbench.validation.environment.trials import try_proposals
+from agentbench.validation.fix_commit import FileKind, FixCommit, file_kind, split_fix
+from agentbench.validation.languages import has_tests
 
 _NAME = re.compile(
     r"(change[-_]?log|changes|history|news|release[-_]?notes|releases|whatsnew)(\..*)?"
@@ -275,7 +276,7 @@ def _has_tests(tree: Path) -> bool:
     files = (path for path in tree.rglob("*.py") if path.is_file() and not path.is_symlink())
     return any(
         file_kind(PurePosixPath(path.relative_to(tree))) is FileKind.TEST
-        and has_tests(path.read_bytes())
+        and has_tests(PurePosixPath(path.name), path.read_bytes())
         for path in files
     )
 

@@ -40,7 +40,6 @@ from agentbench.extensions.swebench.recipes import find_recipe
 from agentbench.importers.task_folders import write_files
 from agentbench.tasks import git_history
 from agentbench.tasks.dataset_rows import DatasetRow, Rejection, patch_bytes, read_rows, task_id_of
-from agentbench.tasks.fix_commit import has_tests
 from agentbench.tasks.host_git import git
 from agentbench.tasks.loading import TASK_FILE
 from agentbench.tasks.mirror import Mirror, Mirrors
@@ -53,6 +52,7 @@ from agentbench.tasks.test_runner_name import PYTHON_RUNNERS, Runner
 from agentbench.tasks.writing import write_task
 from agentbench.test_runs.runners import runner_of as runner_for
 from agentbench.validation.environment.trials import EnvironmentFinder, RepositoryChange
+from agentbench.validation.languages import has_tests
 
 _HOST = "https://github.com"
 _RELEASE = re.compile(r"\d+(\.\d+)+")
@@ -424,7 +424,7 @@ class InstanceEnvironmentFinder:
             tests = tuple(
                 path
                 for path, file in hidden.items()
-                if file is not None and path.suffix == ".py" and has_tests(file.content)
+                if file is not None and path.suffix == ".py" and has_tests(path, file.content)
             )
             change = RepositoryChange(before=before, after=after, tests=tests, on=on)
             found = self.environments.of(change)

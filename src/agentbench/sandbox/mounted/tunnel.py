@@ -79,7 +79,7 @@ class Multiplexer:
                 await connection.forward(reader, writer)
         finally:
             del self._connections[number]
-            writer.transport.abort()
+            _cut(writer)
 
     async def listen(self) -> None:
         """Receive frames until the stream ends; then every connection is cut.
@@ -123,7 +123,7 @@ class Multiplexer:
             try:
                 await connection.forward(reader, writer)
             finally:
-                writer.transport.abort()
+                _cut(writer)
         except OSError:
             with suppress(OSError):  # the stream is gone, too
                 await self.send(connection.number, RESET)
@@ -216,6 +216,13 @@ class _TunnelledConnection:
                 await self._multiplexer.send(self.number, CREDIT, _CREDIT.pack(passed_on))
                 passed_on = 0
         writer.write_eof()
+
+
+def _cut(writer: asyncio.StreamWriter) -> None:
+    """Close a connection without sending what it still holds; it may be closed already."""
+    # A transport of Python 3.11 that closed with bytes to send has no event loop afterwards.
+    with suppress(AttributeError):
+        writer.transport.abort()
 
 
 async def _serve(path: str) -> None:

@@ -5,9 +5,9 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from agentbench.tasks.fix_commit import has_tests
 from agentbench.tasks.project_declaration import python_files, read_project_file
 from agentbench.tasks.project_files import parse_python
+from agentbench.validation.languages import has_tests
 
 _TEST_FOLDERS = frozenset({"test", "tests", "testing"})
 _TEST_FILE_NAMES = frozenset({"conftest.py", "test.py", "tests.py"})
@@ -69,8 +69,7 @@ def find_tests(tree: Path) -> FoundTests:
             continue
         text = read_project_file(tree, name) or ""
         # pytest also finds tests in other files that it is given by name.
-        is_collected_by_name = path.name != "conftest.py" and has_tests(text.encode())
-        if is_collected_by_default(name) or is_collected_by_name:
+        if is_collected_by_default(name) or has_tests(path, text.encode()):
             files.append(name)
         if len(files) <= _MOST_READ:
             found = found.with_(_tests_in(parse_python(text)))

@@ -17,12 +17,14 @@ from agentbench.runs.options import RunOptions
 from agentbench.sandbox.registry import select_back_end
 from agentbench.tasks.problem import Problem, TaskId
 from agentbench.tasks.task import AnswerKey, RepoSource, Task, TaskEnvironment
-from agentbench.tasks.test_command import parse_test_command
+from agentbench.tasks.test_runner_name import PYTHON_RUNNERS
 from agentbench.test_runs.execution import execute_tests
 from agentbench.test_runs.model import PytestResult
 from agentbench.test_runs.runner import RunRequest
 from agentbench.test_runs.runners import runner_of
+from agentbench.validation.environment.other_proposals import propose_other
 from agentbench.validation.environment.proposals import Proposal, propose
+from agentbench.validation.languages import Language, language_of
 
 _MOST_FAILING = 0.2
 """The share of a project's own tests that may fail: some need a network or a display."""
@@ -89,7 +91,8 @@ def try_proposals(
             faults.append(f"{ending} (tried: {commands})")
     finally:
         resources.background.finish()
-    raise InputError(*faults, *absent.values())
+    # One missing image is enough to say how to get one.
+    raise InputError(*faults, *list(absent.values())[:1])
 
 
 def task_for_trial(tree: Path, proposal: Proposal) -> Task:
@@ -101,6 +104,8 @@ def task_for_trial(tree: Path, proposal: Proposal) -> Task:
             title="A trial of the environment",
             instruction="",
             test_command=tests.command,
+            test_runner=tests.runner if tests.runner not in PYTHON_RUNNERS else None,
+            test_report=tests.report,
             test_paths=tests.paths,
             test_timeout_s=tests.timeout_s,
             test_env=proposal.environment.env,
@@ -121,7 +126,7 @@ def task_for_trial(tree: Path, proposal: Proposal) -> Task:
 def _run_tests(tree: Path, proposal: Proposal, resources: RunResources) -> PytestResult:
     task = task_for_trial(tree, proposal)
     prepared = prepare_task(task, resources).prepared
-    runner = runner_of(parse_test_command(proposal.tests.command))
+    runner = runner_of(task.problem.tests)
     request = RunRequest(
         runner=runner,
         targets=proposal.tests.paths,
@@ -140,7 +145,7 @@ def _why_not(result: PytestResult) -> str:
     if not result.complete or result.collection_errors:
         error = next((f"{e.file}: {e.message}" for e in result.collection_errors), "")
         reason = error or result.detail or result.text_output[-_MAX_CHARACTERS:]
-        return f"pytest ended in {result.outcome}: {reason}"
+        return f"the tests ended in {result.outcome}: {reason}"
     # Some tests of a project need a network or a display, so a few may fail.
     ran = _ran(result)
     if summary.passed == 0:
@@ -189,7 +194,11 @@ class EnvironmentFinder:
             return self.proposal
         # One day for all changes of a month, so that they share the result for the first.
         day = change.on.replace(day=monthrange(change.on.year, change.on.month)[1])
-        proposals = propose(change.before, on=day)
+        language = language_of(change.tests[0]) if change.tests else None
+        if language in {None, Language.PYTHON}:
+            proposals = propose(change.before, on=day)
+        else:
+            proposals = propose_other(change.before, language, on=day)
         known = next((each for each in self._known if each.proposals == proposals), None)
         if known is None:
             known = _TriedProposals(proposals=proposals)

@@ -27,7 +27,7 @@ def test_every_commit_is_told_with_what_became_of_it(mine, tmp_path, pocket):
     assert result.code == 0, result.stderr
     fix = pocket.commits["fix"][:12]
     assert f"{fix}  kept       Count every price (#12)  (pocket-{fix})\n" in result.stdout
-    assert "rejected   Test more  (it changes no Python source except tests)\n" in result.stdout
+    assert "rejected   Test more  (it changes no source except tests)\n" in result.stdout
     assert len(result.stdout.splitlines()) == 7
     ledger = tmp_path / "out/mined.jsonl"
     assert result.stderr.endswith(f"7 commits, 2 candidates, 2 kept: {ledger}\n")

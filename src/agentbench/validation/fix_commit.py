@@ -1,7 +1,7 @@
 """A commit that fixes a bug, divided into its tests and the reference solution."""
 
 import ast
-import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,11 +11,13 @@ from pathlib import PurePosixPath
 from agentbench.python_source.python_syntax import UNPARSABLE, parse
 from agentbench.tasks import git_history
 from agentbench.tasks.mirror import Mirror
+from agentbench.validation.languages import Language, has_tests, is_named_as_test, language_of
 
-# pytest's own defaults for files, and the usual folders of tests and their data.
-_TEST_FILES = ("test_*.py", "*_test.py", "tests.py", "conftest.py")
-_TEST_FOLDERS = frozenset({"test", "tests", "unit_tests", "test_data", "testdata"})
-_DEFINES_TESTS = re.compile(rb"^\s*(async\s+)?def test|^class \w*Test", re.MULTILINE)
+# The usual folders of tests and their data.
+_TEST_FOLDERS = frozenset(
+    {"test", "tests", "unit_tests", "test_data", "testdata", "__tests__", "__mocks__"}
+    | {"__snapshots__"}
+)
 _PROSE = frozenset({".md", ".rst", ".txt", ".adoc"})
 _PROSE_FOLDERS = frozenset({"doc", "docs", "changelog", "changelog.d", "changes", "news"})
 
@@ -26,7 +28,7 @@ class FileKind(StrEnum):
     TEST = "test"
     SOURCE = "source"
     PROSE = "prose"
-    OTHER = "other"  # configuration, data, programs in other languages
+    OTHER = "other"  # configuration, data, programs in languages without a runner
 
 
 def file_kind(path: PurePosixPath, tests: Sequence[str] = ()) -> FileKind:
@@ -34,11 +36,11 @@ def file_kind(path: PurePosixPath, tests: Sequence[str] = ()) -> FileKind:
 
     Args:
         path: Its path in the repository.
-        tests: Globs over whole paths that match test files; none: pytest's usual names.
+        tests: Globs over whole paths that match test files; none: the usual names.
     """
     # A package for testing (numpy/testing/) is source; `testing/` at the top holds tests.
     is_test = (
-        any(fnmatchcase(path.name, glob) for glob in _TEST_FILES)
+        is_named_as_test(path)
         or path.parts[:-1][:1] == ("testing",)
         or not _TEST_FOLDERS.isdisjoint(path.parts[:-1])
     )
@@ -47,12 +49,7 @@ def file_kind(path: PurePosixPath, tests: Sequence[str] = ()) -> FileKind:
     folders = {part.lower() for part in path.parts[:-1]}
     if path.suffix.lower() in _PROSE or folders & _PROSE_FOLDERS:
         return FileKind.PROSE
-    return FileKind.SOURCE if path.suffix in {".py", ".pyi"} else FileKind.OTHER
-
-
-def has_tests(content: bytes) -> bool:
-    """Whether pytest would find tests in a Python file that it is given by name."""
-    return _DEFINES_TESTS.search(content) is not None
+    return FileKind.OTHER if language_of(path) is None else FileKind.SOURCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +58,9 @@ class FixCommit:
 
     commit: git_history.Commit
     base: str
-    tests: tuple[PurePosixPath, ...]  # the added or changed test files in which pytest finds tests
+    tests: tuple[PurePosixPath, ...]
+    """The added or changed files with tests in them, all of the language that has most of them."""
+
     tests_patch: bytes
     solution_patch: bytes
 
@@ -74,7 +73,7 @@ def split_fix(
     Args:
         mirror: The repository.
         commit: The fix.
-        tests: Globs that match test files; none: pytest's usual names.
+        tests: Globs that match test files; none: the usual names.
 
     Raises:
         InputError: the repository is damaged.
@@ -87,17 +86,17 @@ def split_fix(
     runnable = [
         path
         for path in hidden
-        if path.suffix == ".py"
-        and path.name != "conftest.py"
-        and has_tests(git_history.content_at(mirror, commit.hash, path) or b"")
+        if has_tests(path, git_history.content_at(mirror, commit.hash, path) or b"")
     ]
     sources = [path for path, kind in kinds.items() if kind is FileKind.SOURCE]
     if not changed:
         return "it changes no file"
     if not sources:
-        return "it changes no Python source except tests"
+        return "it changes no source except tests"
     if not runnable:
-        return "it adds or changes no test"
+        is_rust = all(language_of(path) is Language.RUST for path in sources)
+        beside = ": tests between its source (`#[cfg(test)]`) do not count" if is_rust else ""
+        return f"it adds or changes no file of tests{beside}"
     odd = [str(file.path) for file in changed if not file.regular]
     if odd:
         return f"it changes an entry that is not a plain file: {odd[0]}"
@@ -107,23 +106,30 @@ def split_fix(
         )
         if before is None or after is None:
             break
-        shapes = [_behaviour_dump(content) for content in (before, after)]
+        shapes = [
+            _behaviour_dump(content) if language_of(path) is Language.PYTHON else None
+            for content in (before, after)
+        ]
         if None in shapes or shapes[0] != shapes[1]:
             break
     else:
         return "its source differs only in comments, docstrings and layout"
     rest = [path for path in kinds if path not in set(hidden)]
+    (language, _), *_ = Counter(filter(None, map(language_of, runnable))).most_common()
     return FixCommit(
         commit=commit,
         base=commit.base,
-        tests=tuple(runnable),
+        tests=tuple(path for path in runnable if language_of(path) is language),
         tests_patch=git_history.patch_between(mirror, commit.base, commit.hash, hidden),
         solution_patch=git_history.patch_between(mirror, commit.base, commit.hash, rest),
     )
 
 
 def _behaviour_dump(content: bytes) -> str | None:
-    """A program without docstrings, comments and layout; None if this Python cannot parse it."""
+    """A program without docstrings, comments and layout; None if this Python cannot parse it.
+
+    In other languages the proof of the task shows that such a change fixes nothing.
+    """
     try:
         tree = parse(content)
         for node in ast.walk(tree):

@@ -2,10 +2,22 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from agentbench.tasks.fix_commit import FileKind, FixCommit, file_kind, has_tests, split_fix
 from agentbench.tasks.git_history import find_commit, mirror_of_head
+from agentbench.validation.fix_commit import FileKind, FixCommit, file_kind, split_fix
+from agentbench.validation.languages import has_tests
 from tests.fakes.staging import mirrors
 from tests.tasks.origins import Origin
+from tests.tasks.pocket import Pocket
+
+
+@pytest.fixture(scope="module")
+def pocket(tmp_path_factory):
+    return Pocket(tmp_path_factory.mktemp("history") / "pocket")
+
+
+@pytest.fixture(scope="module")
+def head(pocket):
+    return mirror_of_head(pocket.url, mirrors())
 
 
 @pytest.mark.parametrize(
@@ -27,6 +39,18 @@ from tests.tasks.origins import Origin
         ("changelog.d/12.bugfix", FileKind.PROSE),
         ("setup.cfg", FileKind.OTHER),
         ("src/speed.c", FileKind.OTHER),
+        ("src/cart.ts", FileKind.SOURCE),
+        ("src/cart.test.ts", FileKind.TEST),
+        ("src/__snapshots__/cart.test.ts.snap", FileKind.TEST),
+        ("calc/sum.go", FileKind.SOURCE),
+        ("calc/sum_test.go", FileKind.TEST),
+        ("calc/testdata/one.golden", FileKind.TEST),
+        ("src/lib.rs", FileKind.SOURCE),
+        ("tests/all.rs", FileKind.TEST),
+        ("src/main/java/org/x/Sum.java", FileKind.SOURCE),
+        ("src/test/java/org/x/SumTest.java", FileKind.TEST),
+        ("src/test/resources/one.xml", FileKind.TEST),
+        ("go.mod", FileKind.OTHER),
     ],
 )
 def test_file_kind_follows_from_path(path, kind):
@@ -53,7 +77,24 @@ def test_globs_replace_usual_test_names():
     ],
 )
 def test_tests_are_found_by_content(content, bears):
-    assert has_tests(content) is bears
+    assert has_tests(PurePosixPath("tests/test_a.py"), content) is bears
+
+
+@pytest.mark.parametrize(
+    ("path", "tests", "none"),
+    [
+        ("a.test.js", b"it('adds', () => {})", b"export const it = 1"),
+        ("a.test.ts", b"test.each([1, 2])('adds', () => {})", b"await submit(page)"),
+        ("a_test.go", b"func TestAdd(t *testing.T) {", b"func helper(t *testing.T) {"),
+        ("tests/a.rs", b"#[tokio::test]\nasync fn adds() {}", b"pub fn helper() {}"),
+        ("ATest.java", b"  @ParameterizedTest\n  void adds() {}", b"class ATest { void a() {} }"),
+        ("conftest.py", b"", b"def test_it():\n    pass\n"),
+        ("a.txt", b"", b"def test_it():\n    pass\n"),
+    ],
+)
+def test_each_language_has_its_tests(path, tests, none):
+    assert has_tests(PurePosixPath(path), tests) is bool(tests)
+    assert not has_tests(PurePosixPath(path), none)
 
 
 def test_a_fix_is_divided_into_hidden_tests_and_the_rest(pocket, head):
@@ -72,10 +113,10 @@ def test_a_fix_is_divided_into_hidden_tests_and_the_rest(pocket, head):
     ("name", "why"),
     [
         ("begin", "first commit"),
-        ("prose", "no Python source"),
+        ("prose", "no source except tests"),
         ("layout", "only in comments, docstrings and layout"),
-        ("tests_only", "no Python source"),
-        ("source_only", "adds or changes no test"),
+        ("tests_only", "no source except tests"),
+        ("source_only", "adds or changes no file of tests"),
     ],
 )
 def test_rejected_commit_gives_a_reason(pocket, head, name, why):
@@ -86,7 +127,7 @@ def test_rejected_commit_gives_a_reason(pocket, head, name, why):
 
 def test_globs_select_hidden_tests(pocket, head):
     commit = find_commit(head, pocket.commits["fix"])
-    assert "no test" in str(split_fix(head, commit, tests=("checks/*",)))
+    assert "no file of tests" in str(split_fix(head, commit, tests=("checks/*",)))
 
 
 def test_deleted_test_is_not_runnable(tmp_path):
@@ -97,7 +138,7 @@ def test_deleted_test_is_not_runnable(tmp_path):
     (origin.path / "test_a.py").unlink()
     origin.write("a.py", "A = 2\n")
     mirror, commit = found(origin)
-    assert split_fix(mirror, commit) == "it adds or changes no test"
+    assert split_fix(mirror, commit) == "it adds or changes no file of tests"
 
 
 def test_helper_file_is_no_test(tmp_path):
@@ -109,7 +150,32 @@ def test_helper_file_is_no_test(tmp_path):
     origin.write("tests/fakes.py", "def make():\n    return 1\n")
     origin.write("tests/conftest.py", "def test_it():\n    return 1\n")
     mirror, commit = found(origin)
-    assert split_fix(mirror, commit) == "it adds or changes no test"
+    assert split_fix(mirror, commit) == "it adds or changes no file of tests"
+
+
+def test_the_language_is_that_of_most_tests(tmp_path):
+    origin = Origin(tmp_path / "both")
+    origin.write("calc/sum.go", "package calc\n")
+    origin.commit()
+    origin.write("calc/sum.go", "package calc\n\nfunc Sum() int { return 1 }\n")
+    origin.write("calc/sum_test.go", "package calc\nfunc TestSum(t *testing.T) {}\n")
+    origin.write("calc/more_test.go", "package calc\nfunc TestMore(t *testing.T) {}\n")
+    origin.write("tools/test_tool.py", "def test_tool():\n    pass\n")
+    mirror, commit = found(origin)
+    fix = split_fix(mirror, commit)
+    assert isinstance(fix, FixCommit)
+    assert {path.name for path in fix.tests} == {"sum_test.go", "more_test.go"}
+    assert b"test_tool.py" in fix.tests_patch
+    assert b"test" not in fix.solution_patch
+
+
+def test_tests_between_rusts_source_are_explained(tmp_path):
+    origin = Origin(tmp_path / "crate")
+    origin.write("src/lib.rs", "pub fn one() -> u32 { 2 }\n")
+    origin.commit()
+    test = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn it() {}\n}\n"
+    origin.write("src/lib.rs", f"pub fn one() -> u32 {{ 1 }}\n{test}")
+    assert "`#[cfg(test)]`" in split_fix(*found(origin))
 
 
 def test_links_are_refused(tmp_path):
