@@ -26,7 +26,9 @@ SEVERAL = """\
 #!/bin/bash
 grep -qx "$WANTED" hello.txt && said=1 || said=0
 printf '{"reward": %s, "style": 0.25, "length": -3}' $said > /logs/verifier/reward.json
-echo '{"results": {}}' > /logs/verifier/ctrf.json
+status=failed; [ $said = 1 ] && status=passed
+printf '{"results": {"tests": [{"name": "says hello", "status": "%s"}]}}' $status \
+  > /logs/verifier/ctrf.json
 exit 3
 """
 FILES: Mapping[str, str] = {

@@ -14,7 +14,14 @@ from agentbench.report.attempt_files import AttemptFiles, files_in
 from agentbench.report.cause_text import cause_text
 from agentbench.report.failure_cause import find_cause
 from agentbench.scoring.classification import exception_fact
-from agentbench.scoring.evidence import AgentEnding, Ending, Evidence, RewardFacts
+from agentbench.scoring.evidence import (
+    AgentEnding,
+    CaseOutcome,
+    Ending,
+    Evidence,
+    RewardFacts,
+    ScriptTest,
+)
 from agentbench.taxonomy import StageName
 from tests.runs.records import failed, record_of, records, resolved
 from tests.scoring import strategies
@@ -140,3 +147,18 @@ def test_a_script_that_judges_is_quoted():
         "The task's own script did not accept the change: reward 0 is not above 0.5."
     )
     assert cause.output == ("checked",)
+
+
+def test_the_failed_tests_of_a_script_are_named():
+    tests = (
+        ScriptTest(node_id="cart > adds", outcome=CaseOutcome.PASSED),
+        ScriptTest(node_id="cart > counts", outcome=CaseOutcome.FAILED, message="3 != 2"),
+        ScriptTest(node_id="cart > ends", outcome=CaseOutcome.UNFINISHED),
+    )
+    final = Evidence(
+        command=strategies.command(1), rewards=RewardFacts(rewards={"reward": 0}, tests=tests)
+    )
+    record = record_of(strategies.attempt(final), strategies.expecting().replace(reward_above=0.5))
+    assert cause_of(record).notes[0] == (
+        "By its report cart > counts failed: 3 != 2, and 1 more test."
+    )

@@ -7,11 +7,13 @@ import pytest
 from agentbench.scoring.classification import classify
 from agentbench.scoring.evidence import (
     AgentEnding,
+    CaseOutcome,
     CommandResult,
     Ending,
     Evidence,
     ExceptionFact,
     RewardFacts,
+    ScriptTest,
     reward_shortfall,
 )
 from agentbench.scoring.steps import (
@@ -78,6 +80,21 @@ def test_gate_is_never_resolved_however_high_the_mean():
     shortfall = reward_shortfall(evidence.rewards, 0.0)
     assert shortfall == "step a: reward 3 is below 4; 1 of 2 steps not run"
     assert classify(StageName.FINAL_TEST, evidence) is None  # the verdict adds TESTS_FAILED
+
+
+def test_tests_of_all_steps_have_the_names_of_their_steps():
+    def with_test(each: StepEvidence) -> StepEvidence:
+        facts = RewardFacts(
+            rewards={"reward": 1.0},
+            tests=(ScriptTest(node_id="says hello", outcome=CaseOutcome.PASSED),),
+        )
+        assert each.verifier is not None
+        return each.replace(verifier=each.verifier.replace(rewards=facts))
+
+    steps = [with_test(step("a")), step("b", {"reward": 1.0}), with_test(step("c"))]
+    rewards = combined_evidence(steps, 3, MEAN).rewards
+    assert rewards is not None
+    assert [test.node_id for test in rewards.tests] == ["a: says hello", "c: says hello"]
 
 
 def test_least_reward_of_the_last_step_has_nothing_to_end():

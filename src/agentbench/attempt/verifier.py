@@ -43,6 +43,7 @@ from agentbench.tasks.scripts import Verifier, script_files
 from agentbench.tasks.task import Task
 from agentbench.tasks.users import AGENT_USER, ROOT_USER
 from agentbench.taxonomy import Fault, StageName
+from agentbench.test_runs import script_reports
 
 BASELINE = "baseline"
 """The name of the run before the agent works."""
@@ -54,7 +55,7 @@ _MEMBERS = 10_000
 _NAMES = 100
 _NAME_LENGTH = 100
 _REWARD_JSON, _REWARD_TEXT = "reward.json", "reward.txt"
-_REPORTS = frozenset({"ctrf.json", "junit.xml"})
+_REPORTS = frozenset({script_reports.CTRF, script_reports.JUNIT})
 _TESTS_FOLDER = PurePosixPath("/tests")
 _VERIFIER_LOGS = PurePosixPath("/logs/verifier")
 _AGENT_LOGS = PurePosixPath("/logs/agent")
@@ -111,7 +112,8 @@ def read_verifier_output(chunks: Iterable[bytes]) -> VerifierOutput:
     except tarfile.TarError as error:
         faults[""] = f"the verifier's files cannot be read: {str(error)[:100]}"
     reports = {name: files[name] for name in sorted(_REPORTS & files.keys())}
-    return VerifierOutput(facts=_facts(files, faults), reports=reports)
+    facts = _facts(files, faults).replace(tests=script_reports.read_script_tests(reports))
+    return VerifierOutput(facts=facts, reports=reports)
 
 
 def _facts(files: Mapping[str, bytes], faults: Mapping[str, str]) -> RewardFacts:

@@ -164,6 +164,7 @@ def _tests(record: AttemptRecord) -> Iterator[str]:
             yield f"  {printable(name)}: {value:g}"
         if not record.rewards:
             yield "  none"
+        if not record.tests:
             return
     counts = record.counts
     yield (

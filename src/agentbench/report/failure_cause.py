@@ -16,6 +16,7 @@ from agentbench.report.failed_test import FailedTest, describe_test, failing_tes
 from agentbench.report.patch_lines import TouchedLines, touched_lines
 from agentbench.scoring.classification import stated_error
 from agentbench.scoring.evidence import (
+    FAILING_OUTCOMES,
     AgentEnding,
     CaseOutcome,
     CollectionFact,
@@ -319,8 +320,19 @@ class _Investigation:
         is_judged = self._record.failure_reason is FailureReason.TESTS_FAILED
         what = "did not accept the change" if is_judged else "gave no result"
         summary = f"The task's own script {what}: {self._detail}"
+        rewards = stage.evidence.rewards
+        tests = rewards.tests if rewards is not None else ()
+        failed = [test for test in tests if test.outcome in FAILING_OUTCOMES]
+        told = []
+        if failed:
+            first = failed[0]
+            because = f": {first.message}" if first.message else ""
+            more = f", and {counted(len(failed) - 1, 'more test')}" if len(failed) > 1 else ""
+            told.append(_sentence(f"By its report {first.node_id} failed{because}{more}"))
         return FailureCause(
-            summary=_sentence(summary), output=self._tail(stage), notes=self._patch_notes()
+            summary=_sentence(summary),
+            output=self._tail(stage),
+            notes=(*told, *self._patch_notes()),
         )
 
     def _by_collection_error(self, stage: StageRecord) -> FailureCause:

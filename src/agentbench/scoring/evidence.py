@@ -19,31 +19,6 @@ NodeId = NewType("NodeId", str)
 """The id of a test, `tests/test_a.py::test_b[x]`; `scoring.node_ids` says more."""
 
 
-class RewardFacts(Schema):
-    """The rewards that a verifier wrote, read after all of its processes had ended."""
-
-    rewards: dict[str, float] = Field(default_factory=dict)
-    """The rewards by name; a script that writes a number names it `reward`."""
-    fault: str = ""
-    """Why there are no rewards, in words."""
-    unfinished: str = Field(default="", exclude_if=operator.not_)
-    """Why later steps of the task were not run, in words."""
-
-
-def reward_shortfall(facts: RewardFacts | None, above: float) -> str | None:
-    """Why the task does not count as resolved; None: it counts."""
-    if facts is None or facts.fault or not facts.rewards:
-        return (facts.fault if facts is not None else "") or "the verifier left no reward"
-    if facts.unfinished:
-        return facts.unfinished
-    rewards = facts.rewards
-    # Without a deciding reward each must be high enough, so the lowest one decides.
-    name = DECIDING if DECIDING in rewards else min(rewards, key=lambda each: rewards[each])
-    if rewards[name] > above:
-        return None
-    return f"{name} {rewards[name]:g} is not above {above:g}"
-
-
 class Ending(StrEnum):
     """How a command ended."""
 
@@ -162,6 +137,45 @@ class CaseFact(Schema):
         method, _, rest = name.partition(" (")
         older = name.replace(f".{method})", ")") if rest.endswith(f".{method})") else name
         return bool({name, older}.intersection(self.names))
+
+
+class ScriptTest(Schema):
+    """One test in the report of a task's own script."""
+
+    node_id: NodeId
+    """The test, as the report names it."""
+    outcome: CaseOutcome
+    """How it ended, as the report says."""
+    message: str = ""
+    """Why it failed."""
+
+
+class RewardFacts(Schema):
+    """The rewards that a verifier wrote, read after all of its processes had ended."""
+
+    rewards: dict[str, float] = Field(default_factory=dict)
+    """The rewards by name; a script that writes a number names it `reward`."""
+    fault: str = ""
+    """Why there are no rewards, in words."""
+    unfinished: str = Field(default="", exclude_if=operator.not_)
+    """Why later steps of the task were not run, in words."""
+    tests: tuple[ScriptTest, ...] = Field(default=(), exclude_if=operator.not_)
+    """The tests in the script's own report, if it wrote one. They explain the rewards and decide
+    nothing."""
+
+
+def reward_shortfall(facts: RewardFacts | None, above: float) -> str | None:
+    """Why the task does not count as resolved; None: it counts."""
+    if facts is None or facts.fault or not facts.rewards:
+        return (facts.fault if facts is not None else "") or "the verifier left no reward"
+    if facts.unfinished:
+        return facts.unfinished
+    rewards = facts.rewards
+    # Without a deciding reward each must be high enough, so the lowest one decides.
+    name = DECIDING if DECIDING in rewards else min(rewards, key=lambda each: rewards[each])
+    if rewards[name] > above:
+        return None
+    return f"{name} {rewards[name]:g} is not above {above:g}"
 
 
 class CollectionFact(Schema):

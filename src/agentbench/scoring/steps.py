@@ -107,6 +107,12 @@ def combined_evidence(
         rewards=combined_rewards(strategy, [each.rewards for each in steps]),
         fault=f"step {last.name}: {fault}" if fault else "",
         unfinished=unfinished,
+        tests=tuple(
+            test.replace(node_id=f"{each.name}: {test.node_id}")
+            for each in steps
+            if each.verifier is not None and each.verifier.rewards is not None
+            for test in each.verifier.rewards.tests
+        ),
     )
     return evidence.replace(
         rewards=facts,

@@ -1,7 +1,7 @@
 """The verdict: did the attempt resolve its task, and if not, what is the primary reason?"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from agentbench.core.schema import Schema
@@ -90,7 +90,7 @@ def judge(expected: ExpectedTests, stages: Sequence[StageResult]) -> Verdict:
     final = by_stage.get(StageName.FINAL_TEST)
     expected = with_node_ids(expected, baseline, *([final] if final is not None else []))
     expectation = resolve_expectation(expected, baseline)
-    before, after = outcomes_of(baseline), outcomes_of(final or Evidence())
+    before, after = _reported_outcomes(baseline), _reported_outcomes(final or Evidence())
     listed: dict[NodeId, Literal["fail_to_pass", "pass_to_pass"]] = {}
     listed.update(dict.fromkeys(expectation.pass_to_pass, "pass_to_pass"))
     listed.update(dict.fromkeys(expectation.fail_to_pass, "fail_to_pass"))
@@ -131,6 +131,14 @@ def judge(expected: ExpectedTests, stages: Sequence[StageResult]) -> Verdict:
     if _crashed(by_stage.get(StageName.AGENT_RUN, Evidence())):
         failures = tuple(map(_as_consequence, failures))
     return _failed(failures, tests)
+
+
+def _reported_outcomes(evidence: Evidence) -> Mapping[NodeId, CaseOutcome]:
+    """The outcomes to be recorded: of the runner's report, or of that of the task's own script."""
+    rewards = evidence.rewards
+    if rewards is None:
+        return outcomes_of(evidence)
+    return {test.node_id: test.outcome for test in rewards.tests}
 
 
 def baseline_failure(expected: ExpectedTests, evidence: Evidence) -> Failure | None:

@@ -151,15 +151,32 @@ class JunitRunner(ReportRunner):
         for name, text in written:
             report.started = True
             try:
-                # The runner's own format, with the elements that Surefire adds for repeated tests.
-                root = xunit2.JUnitXml.fromstring(_without_prolog(text))
-                report.cases += list(_cases_of(root, name, project))
-            except (ValueError, SyntaxError, RecursionError, junitparser.JUnitXmlError) as error:
+                report.cases += junit_cases(name, text, project)
+            except ValueError as error:
                 # A damaged file may have had a failure, so that the report is not whole.
                 report.finished = False
                 report.detail = report.detail or f"{name}: {error}"[:300]
         if not written:
             report.detail = f"the command wrote no file {self._command.report}"
+
+
+def junit_cases(name: str, text: str, project: _Project | None = None) -> list[CaseResult]:
+    """The tests in a report in JUnit's format.
+
+    Args:
+        name: The report's path, the file of tests without file and class.
+        text: Its content.
+        project: The files of the project; None: they are not known.
+
+    Raises:
+        ValueError: the report is damaged or too large, or has a document type.
+    """
+    try:
+        # The runner's own format, with the elements that Surefire adds for repeated tests.
+        root = xunit2.JUnitXml.fromstring(_without_prolog(text))
+        return list(_cases_of(root, name, project or _Project({})))
+    except (SyntaxError, RecursionError, junitparser.JUnitXmlError) as error:
+        raise ValueError(str(error)) from error
 
 
 # Atomic groups: what a report has before its root must not be tried in every division.

@@ -110,7 +110,10 @@ def test_rewards_and_reports_are_stored(bench):
     task = bench.task("several-rewards")
     record = bench.attempt(task, oracle(task))
     assert record.rewards == {"reward": 1.0, "style": 0.25, "length": -3.0}
-    assert (bench.place / "final-ctrf.json").read_text() == '{"results": {}}\n'
+    (test,) = record.tests
+    assert (test.node_id, test.baseline, test.final) == ("says hello", "failed", "passed")
+    assert record.counts.fixed == 1
+    assert "says hello" in (bench.place / "final-ctrf.json").read_text()
     assert record.controls is not None
     assert record.controls.skipped is not None
     assert record.controls.skipped.startswith("not applicable: a script")

@@ -9,7 +9,6 @@ import pytest
 
 from agentbench import RunOptions
 from agentbench.sandbox.bubblewrap.provider import BubblewrapProvider
-from agentbench.sandbox.docker.provider import DockerProvider
 from agentbench.sandbox.interface import SandboxProvider
 from tests.extensions.behaviour.corpora.agents import ROWS, Row
 from tests.extensions.behaviour.corpora.attempts import TagCounts, attempt, count_tags, tags_found
@@ -32,22 +31,18 @@ def test_agent_has_the_tags_of_what_it_did(
     assert found_in(row, bubblewrap, cache_dir, tmp_path) == row.tags
 
 
-@pytest.mark.docker
 @pytest.mark.soak
-@pytest.mark.parametrize("row", GATE)
-def test_agent_in_docker_has_the_tags_of_what_it_did(
-    row: Row, docker: DockerProvider, cache_dir: Path, tmp_path: Path
-) -> None:
-    assert found_in(row, docker, cache_dir, tmp_path) == row.tags
-
-
-@pytest.mark.soak
+@pytest.mark.parametrize(
+    "back_end", ["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)]
+)
 def test_tags_are_precise_and_complete(
-    bubblewrap: BubblewrapProvider, cache_dir: Path, tmp_path: Path
+    back_end: str, request: pytest.FixtureRequest, cache_dir: Path, tmp_path: Path
 ) -> None:
+    provider = request.getfixturevalue(back_end)
+
     def work(numbered: tuple[int, Row]) -> set[str]:
         number, row = numbered
-        return found_in(row, bubblewrap, cache_dir, tmp_path / str(number))
+        return found_in(row, provider, cache_dir, tmp_path / str(number))
 
     # Attempts wait for sandboxes most of the time; other tests have the cores, too.
     with ThreadPoolExecutor(2 * len(os.sched_getaffinity(0))) as workers:
