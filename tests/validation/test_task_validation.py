@@ -292,6 +292,12 @@ def test_unsealed_test_is_a_warning():
     assert dict(one.controls) == {"sealed": 1, "blind": 1, "weak": 1}
 
 
+def test_tests_with_one_reason_share_a_line():
+    one = with_controls(3, controlled=(), sealed=(), unsealed=("t", "u[1]", "u[2]", "v"))
+    why = "line 5: it stays: `assert all(x)`"
+    assert [*result_lines(one)] == [f"warning: not sealed: t and 2 more tests: {why}"]
+
+
 def test_controls_of_tasks_are_summed():
     sealed = with_controls(1, controlled=("t",), sealed=("t",), unsealed=())
     weak = with_controls(2, controlled=(), sealed=(), unsealed=("t", "u"))

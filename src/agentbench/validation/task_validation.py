@@ -16,6 +16,7 @@ from pydantic import Field, ValidationError
 from agentbench import __version__
 from agentbench.audit.audit import WEAK_CONTROL, audit_task
 from agentbench.audit.task_facts import read_task_facts
+from agentbench.core.display_text import counted
 from agentbench.core.files import write_atomically
 from agentbench.core.schema import Schema
 from agentbench.errors import InputError
@@ -325,8 +326,13 @@ def result_lines(one: ValidationResult) -> Iterator[str]:
     reasons: dict[str, str] = {}
     for node_id, why in proof.unsealed.items() if proof else ():
         reasons.setdefault(node_id.partition("[")[0], why)
+    # All tests of another language have the same reason.
+    functions: dict[str, list[str]] = {}
     for function, why in reasons.items():
-        yield f"warning: not sealed: {function}: {why}"
+        functions.setdefault(why, []).append(function)
+    for why, (first, *others) in functions.items():
+        more = f" and {counted(len(others), 'more test')}" if others else ""
+        yield f"warning: not sealed: {first}{more}: {why}"
     for weak in proof.weakly_controlled if proof else ():
         yield f"weakly controlled: {weak.file}::{weak.function}: {weak.reason}"
 
