@@ -192,6 +192,15 @@ def test_solution_that_fixes_nothing_is_invalid(write, once):
     assert message[1].is_valid
 
 
+def test_solution_in_the_paths_of_the_tests_is_refused(write, once):
+    folder = write(fail_to_pass=(), paths=("tests", "basket.py"))
+    (message,) = prove([folder], once, write_ids=True)
+    assert message.reasons[0] == (
+        "no file of the reference solution is judged: basket.py (a test of the task); [tests] "
+        "paths must not contain what the solution changes"
+    )
+
+
 def test_no_folders_give_no_results(options):
     assert prove([], options) == []
 
