@@ -5,7 +5,6 @@ from datetime import timedelta
 
 import pytest
 
-from agentbench.scoring.evidence import PytestOutcome
 from agentbench.tasks.test_command import parse_test_command
 from agentbench.tasks.test_runner_name import RUNNER_COMMANDS, Runner
 from agentbench.test_runs.execution import execute_tests
@@ -13,7 +12,7 @@ from agentbench.test_runs.runner import RunRequest
 from agentbench.test_runs.runners import runner_of
 from tests.patience import HANG_SECONDS, with_growing_limit
 from tests.test_runs.situations import cargo, golang, junit, tap
-from tests.test_runs.situations.expectations import check_run, outcomes_of
+from tests.test_runs.situations.expectations import check_run, has_begun
 
 SITUATIONS = {
     Runner.GO: golang.SITUATIONS,
@@ -94,10 +93,3 @@ def test_outcome_of_each_situation_is_reported(open_isolated, runner, situation,
     )
     # The image of Docker has newer tools than the machine of the gate.
     check_run(run, replace(situation, **(situation.newer if back_end == "docker" else {})))
-
-
-def has_begun(run, situation):
-    """Whether a run got as far as the situation needs, on a machine however slow."""
-    if not situation.limits:
-        return run.result.outcome is not PytestOutcome.TIMEOUT
-    return outcomes_of(run.result).keys() >= situation.tests.keys()

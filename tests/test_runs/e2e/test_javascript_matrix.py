@@ -12,7 +12,6 @@ import pytest
 
 from agentbench.core.file_locks import FileLock
 from agentbench.sandbox.interface import Command, ReadOnlyMount
-from agentbench.scoring.evidence import PytestOutcome
 from agentbench.tasks.test_command import parse_test_command
 from agentbench.tasks.test_runner_name import RUNNER_COMMANDS, Runner
 from agentbench.test_runs.execution import execute_tests
@@ -20,7 +19,7 @@ from agentbench.test_runs.runner import RunRequest
 from agentbench.test_runs.runners import runner_of
 from tests.patience import HANG_SECONDS, with_growing_limit
 from tests.test_runs.situations import jest, mocha, nodejs, vitest
-from tests.test_runs.situations.expectations import check_run
+from tests.test_runs.situations.expectations import check_run, has_begun
 
 SITUATIONS = {
     Runner.JEST: jest.SITUATIONS,
@@ -150,7 +149,7 @@ def run_of(tool, situation, open_project, back_end, seconds):
 def test_outcome_of_each_situation_is_reported(open_node_project, tool, situation, back_end):
     run = with_growing_limit(
         lambda seconds: run_of(tool, situation, open_node_project, back_end, seconds),
-        lambda run: situation.limits or run.result.outcome is not PytestOutcome.TIMEOUT,
+        lambda run: has_begun(run, situation),
         limits=situation.limits or (HANG_SECONDS, 4 * HANG_SECONDS),
     )
     check_run(run, situation)

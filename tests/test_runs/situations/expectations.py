@@ -1,6 +1,6 @@
 """Compares a run of a situation with the result that is right."""
 
-from agentbench.scoring.evidence import ReportTrust
+from agentbench.scoring.evidence import PytestOutcome, ReportTrust
 
 
 def check_run(run, situation):
@@ -18,6 +18,13 @@ def check_run(run, situation):
         assert result.complete == situation.complete
     for node_id, part in situation.messages.items():
         assert part in message_of(result, node_id)
+
+
+def has_begun(run, situation):
+    """Whether a run got as far as the situation needs, on a machine however slow."""
+    if not situation.limits:
+        return run.result.outcome is not PytestOutcome.TIMEOUT
+    return outcomes_of(run.result).keys() >= situation.tests.keys()
 
 
 def outcomes_of(result):
