@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from agentbench.integrity.records import WeakControl
 from agentbench.runs.options import RunOptions
 from agentbench.scoring.evidence import Finding, NodeId, Severity
 from agentbench.tasks.loading import load_task
@@ -293,6 +294,17 @@ def with_controls(to_control, *, controlled, sealed, unsealed):
             to_control=to_control,
         )
     )
+
+
+def test_files_without_blind_runs_are_told_by_their_reason():
+    names = ["A", "B", "C", "D"]
+    weak = [WeakControl(file=f"{n}.java", function="*", reason=f"{n}.java: why") for n in names]
+    weak.append(WeakControl(file="a.go", function="TestA", reason="no value"))
+    proof = TaskProof(faults=(), flaky=(), runs=2, weakly_controlled=tuple(weak))
+    assert [*result_lines(result_with(proof=proof))] == [
+        "weakly controlled: a.go::TestA: no value",
+        "weakly controlled: A.java, B.java, C.java and 1 more: why",
+    ]
 
 
 def test_unsealed_test_is_a_warning():
