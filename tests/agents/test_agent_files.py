@@ -76,6 +76,15 @@ def test_local_paths_in_command_are_replaced(here, monkeypatch, line, inside):
     assert files.with_paths(line, INSIDE) == inside
 
 
+@pytest.mark.parametrize("line", ["./agent/run.sh x", "agent/run.sh x", "../agent/run.sh x"])
+def test_a_program_in_a_folder_is_found_by_its_path(here, monkeypatch, line):
+    files = AgentFiles([here / "agent" / "run.sh", here / "fix.sh"])
+    monkeypatch.chdir("/")
+    assert files.with_paths(line, INSIDE) == f"{INSIDE}/run.sh x"
+    assert files.provides(line.split()[0])
+    assert files.with_paths("./other/run.sh x", INSIDE) == "./other/run.sh x"
+
+
 def test_absolute_paths_are_replaced(here):
     files = AgentFiles([here / "agent"])
     assert files.with_paths(f"{here}/agent/run.sh {here}/fix.sh", INSIDE) == (

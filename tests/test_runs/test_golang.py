@@ -96,6 +96,15 @@ def test_events_of_newer_versions_are_understood():
     assert [(each.file, each.fact.line) for each in report.errors] == [("a.go", 3)]
 
 
+def test_a_folder_without_packages_is_refused_in_newer_versions_as_in_older_ones():
+    printed = {"ImportPath": "./x", "Action": "build-output", "Output": "no such directory\n"}
+    ended = {"Action": "fail", "Package": "./x", "FailedBuild": "./x"}
+    alone = report_of({"Action": "start", "Package": "./x"}, printed, ended)
+    assert (alone.started, alone.errors, alone.detail) == (False, [], "no such directory")
+    beside = report_of(printed, ended, event("run", "TestA"), event("pass", "TestA"), event("pass"))
+    assert [each.message for each in beside.errors] == ["no such directory"]
+
+
 def test_listed_tests_stand_in_the_order_of_their_packages():
     late = {"Action": "output", "Package": "m/b", "Output": "TestB\n"}
     first = [event("output", Output="TestZ\n"), event("output", Output="TestA\n")]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from agentbench.integrity.records import WeakControl
 from agentbench.runs.options import RunOptions
 from agentbench.scoring.evidence import Finding, NodeId, Severity
 from agentbench.tasks.loading import load_task
@@ -192,6 +193,15 @@ def test_solution_that_fixes_nothing_is_invalid(write, once):
     assert message[1].is_valid
 
 
+def test_solution_in_the_paths_of_the_tests_is_refused(write, once):
+    folder = write(fail_to_pass=(), paths=("tests", "basket.py"))
+    (message,) = prove([folder], once, write_ids=True)
+    assert message.reasons[0] == (
+        "no file of the reference solution is judged: basket.py (a test of the task); [tests] "
+        "paths must not contain what the solution changes"
+    )
+
+
 def test_no_folders_give_no_results(options):
     assert prove([], options) == []
 
@@ -286,6 +296,17 @@ def with_controls(to_control, *, controlled, sealed, unsealed):
     )
 
 
+def test_files_without_blind_runs_are_told_by_their_reason():
+    names = ["A", "B", "C", "D"]
+    weak = [WeakControl(file=f"{n}.java", function="*", reason=f"{n}.java: why") for n in names]
+    weak.append(WeakControl(file="a.go", function="TestA", reason="no value"))
+    proof = TaskProof(faults=(), flaky=(), runs=2, weakly_controlled=tuple(weak))
+    assert [*result_lines(result_with(proof=proof))] == [
+        "weakly controlled: a.go::TestA: no value",
+        "weakly controlled: A.java, B.java, C.java and 1 more: why",
+    ]
+
+
 def test_unsealed_test_is_a_warning():
     one = with_controls(3, controlled=("t", "u[1]"), sealed=("t",), unsealed=("u[1]", "u[2]"))
     assert [*result_lines(one)] == ["warning: not sealed: u: line 5: it stays: `assert all(x)`"]
@@ -293,9 +314,9 @@ def test_unsealed_test_is_a_warning():
 
 
 def test_tests_with_one_reason_share_a_line():
-    one = with_controls(3, controlled=(), sealed=(), unsealed=("t", "u[1]", "u[2]", "v"))
+    one = with_controls(3, controlled=(), sealed=(), unsealed=(*"tuvw", "u[1]"))
     why = "line 5: it stays: `assert all(x)`"
-    assert [*result_lines(one)] == [f"warning: not sealed: t and 2 more tests: {why}"]
+    assert [*result_lines(one)] == [f"warning: not sealed: t, u, v and 1 more: {why}"]
 
 
 def test_controls_of_tasks_are_summed():

@@ -105,7 +105,14 @@ class AgentFiles:
         begins = [PurePosixPath()]  # `agent/fix.sh`, and for --agent-files . also `./fix.sh`
         if word.startswith(".") or "/" not in word:
             begins += [PurePosixPath(own.name) for own in self._paths]
-        found = (begin.joinpath(*parts) for begin in begins)
+        found = [begin.joinpath(*parts) for begin in begins]
+        # `tools/fix.sh` for --agent-files tools/fix.sh, whose folder is not mounted.
+        found += [
+            PurePosixPath(own.name, *parts[end:])
+            for own in self._paths
+            for end in range(2, len(parts) + 1)
+            if list(own.parts[-end:]) == parts[:end]
+        ]
         return next((each for each in found if (self._folder / each).exists()), None)
 
 

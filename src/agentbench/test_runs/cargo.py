@@ -51,7 +51,10 @@ _OUTCOMES = {
     "FAILED": CaseOutcome.FAILED,
     "ignored": CaseOutcome.SKIPPED,
 }
-_NOT_BUILT = ("could not compile", "failed to run custom build command", "linking with")
+_NOT_BUILT = (
+    "could not compile", "failed to run custom build command", "linking with",
+    "failed to parse manifest",
+)  # fmt: skip
 # What cargo says after the tests themselves.
 _SUMMARIES = ("test failed", "target failed", "targets failed", "doctest failed", "aborting due")
 _DOC_TEST = re.compile(r"(?P<file>\S+\.(?:rs|md)) - .*\(line \d+\)$")

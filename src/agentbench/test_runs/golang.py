@@ -205,6 +205,7 @@ class _EventReader:
     last_lines: dict[str, str] = field(default_factory=dict)  # that packages printed
     output: deque[str] = field(default_factory=lambda: deque(maxlen=_MAX_LINES))
     detail: str = ""
+    has_empty_pattern: bool = False  # whether the command names a folder without packages
 
     def read(self, line: str) -> None:
         is_event = line.startswith('{"') and len(line) <= LINE_LIMIT
@@ -217,6 +218,8 @@ class _EventReader:
         action, package = event.get("Action"), untrusted_json.text(event.get("Package"), 1000)
         if action == "build-output":  # since Go 1.24
             self._printed(untrusted_json.text(event.get("Output"), 1000).rstrip("\n"))
+        elif package.startswith("."):
+            self.has_empty_pattern = True  # since Go 1.24 it ends like a package
         elif package:
             self.result.started = True
             self._event(str(action), package, event)
@@ -325,6 +328,8 @@ class _EventReader:
             result.listed.sort(key=lambda node_id: PurePosixPath(file_of(node_id)).parent)
         if not self.ended_packages and not self.open_packages and not result.errors:
             result.started = False  # go itself refused: its last line says why
+        elif self.has_empty_pattern:
+            result.add_error(".", None, self.detail or "no packages", "go")
         result.detail = self.detail or None
         result.printed = "".join(self.output)
         return result

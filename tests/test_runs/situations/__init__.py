@@ -36,3 +36,5 @@ class Situation:
     """Seconds, shortest first, for a run that its time limit ends."""
 
     is_long: bool = False  # whether only the soak runs it
+    newer: Mapping[str, Any] = field(default_factory=dict)
+    """What newer versions of the tool do otherwise, by the names of the fields above."""

@@ -301,8 +301,10 @@ SITUATIONS = (
     Situation(
         name="a damaged Cargo.toml",
         files={"Cargo.toml": "[package\n", "src/lib.rs": ""},
-        outcome=PytestOutcome.USAGE,
+        outcome=PytestOutcome.COLLECTION_ERROR,
+        errors=("Cargo.toml",),
         messages={"": "failed to parse manifest"},
+        newer={"errors": ("Cargo.toml:1",), "messages": {"": "invalid table header"}},
     ),
     Situation(
         name="a dependency that is not there",

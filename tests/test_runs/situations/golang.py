@@ -311,6 +311,7 @@ SITUATIONS = (
         outcome=FAILED,
         tests={B: "passed, unfinished"},
         exit_zero=False,
+        newer={"tests": {B: "failed"}},  # its own lines have a mark
     ),
     Situation(
         name="a test that prints of a test that is not there",

@@ -230,7 +230,7 @@ def shared(dialect):
         files=project("it('a', () => { for (;;); });\n"),
         outcome=PytestOutcome.TIMEOUT,
         tests={A: "unfinished"} if dialect.tells_beginnings else {},
-        limits=(15.0, 60.0),
+        limits=(15.0, 60.0, 240.0),
     )
 
 

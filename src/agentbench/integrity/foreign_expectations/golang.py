@@ -12,17 +12,13 @@ from random import Random
 import tree_sitter_go
 from tree_sitter import Language, Node
 
-from agentbench.integrity.expectation_changes.other_values import (
-    FAR,
-    NEAR,
-    Distance,
-    other_value,
-)
+from agentbench.integrity.expectation_changes.other_values import FAR, NEAR, Distance
 from agentbench.integrity.foreign_expectations import literals
 from agentbench.integrity.foreign_expectations.literals import Literal, displayed
 from agentbench.integrity.foreign_expectations.model import (
     UNCERTAIN,
     BlockEnd,
+    Comparison,
     ExpectedLiteral,
     ForeignFile,
     ForeignTest,
@@ -31,13 +27,17 @@ from agentbench.integrity.foreign_expectations.syntax import (
     ByteEdit,
     ForeignSource,
     ancestors,
+    emptied,
+    field,
+    field_parts,
+    field_text,
     is_within,
     parse,
     parts,
+    preceding,
     text_of,
     walk,
 )
-from agentbench.integrity.records import ValueKind
 
 _GO = Language(tree_sitter_go.language())
 _TESTS = re.compile(r"(Test|Fuzz|Example|Benchmark)(?![a-z])\w*")
@@ -108,9 +108,9 @@ class _Rows:
             return value
         if expression.type != "selector_expression" or value is None:
             return None
-        if text_of(expression.child_by_field_name("operand")) != self.value:
+        if field_text(expression, "operand") != self.value:
             return None
-        return self._field(value, text_of(expression.child_by_field_name("field")))
+        return self._field(value, field_text(expression, "field"))
 
     def _field(self, row: Node, name: str) -> Node | None:
         elements = parts(_literal_value(row))
@@ -122,16 +122,6 @@ class _Rows:
             elif self.fields.get(name) == at:
                 return _element(element)
         return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Site:
-    """A place where a test compares, and the expressions of which one may be expected."""
-
-    node: Node
-    candidates: tuple[Node, ...]
-    distance: Distance = NEAR
-    doubt: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,9 +140,7 @@ class GoTests:
         return _GoReader(parse(text, path, _GO)).file(names)
 
     def assertion(self, block: BlockEnd, rng: Random, *, fails: bool) -> str:
-        value = rng.choice((rng.randrange(1, 40), "".join(rng.sample("aeilnorst", 5))))
-        other = other_value(value, rng) if fails else value
-        assert isinstance(other, int | str)
+        value, other = literals.two_values(rng, differ=fails)
         one, two = displayed(value), displayed(other)
         return (
             f"{block.separator}if got, want := {one}, {two}; got != want "
@@ -174,16 +162,16 @@ class _GoReader:
         self._users: dict[str, int] = {}  # how many functions use a name
         self._ends: dict[int, BlockEnd] | None = None
         for node in parts(source.root):
-            name = text_of(node.child_by_field_name("name"))
+            name = field_text(node, "name")
             if node.type == "function_declaration":
                 self._functions.setdefault(name, node)
             elif node.type == "method_declaration":
                 self._methods.setdefault(name, []).append(node)
         for node in walk(source.root):
             if node.type == "type_spec":
-                kind = node.child_by_field_name("type")
+                kind = field(node, "type")
                 if kind is not None:
-                    self._types[text_of(node.child_by_field_name("name"))] = kind
+                    self._types[field_text(node, "name")] = kind
 
     def file(self, names: Sequence[str]) -> ForeignFile:
         functions: dict[str, list[str]] = {}
@@ -212,7 +200,7 @@ class _GoReader:
         node = self._functions.get(function)
         if node is None or node.has_error:
             return
-        body = node.child_by_field_name("body")
+        body = field(node, "body")
         if body is None:
             return
         if function.startswith("Example"):
@@ -229,8 +217,8 @@ class _GoReader:
             return
         for name, methods in self._methods.items():
             for method in methods:
-                receiver = re.findall(r"\w+", text_of(method.child_by_field_name("receiver")))
-                block = method.child_by_field_name("body")
+                receiver = re.findall(r"\w+", field_text(method, "receiver"))
+                block = field(method, "body")
                 is_run = receiver and re.search(rf"\b{receiver[-1]}\b", text)
                 if name.startswith("Test") and is_run and block is not None:
                     yield block
@@ -340,11 +328,10 @@ class _GoReader:
     # The innermost block that a test is known to run, where an assertion can be added.
     def _block_of(self, function: str, wanted: Sequence[str]) -> int | None:
         node = self._functions.get(function)
-        body = node.child_by_field_name("body") if node is not None else None
-        if node is None or body is None:
+        block = field(node, "body")
+        if block is None:
             return None
-        block: Node = body
-        if wanted and (methods := [m for m in self._suite_methods(body) if _name(m) == wanted[0]]):
+        if wanted and (methods := [m for m in self._suite_methods(block) if _name(m) == wanted[0]]):
             block, wanted = methods[0], wanted[1:]
         for part in wanted:
             runs = [run for run in self._runs(block) if self._may_be_named(run, part)]
@@ -381,9 +368,9 @@ class _GoReader:
         for owner, function in bodies:
             tester = re.search(
                 r"(\w+)\s+\*?testing\.(?:T|F|TB)\b",
-                text_of(owner.child_by_field_name("parameters")),
+                field_text(owner, "parameters"),
             )
-            body = owner.child_by_field_name("body")
+            body = field(owner, "body")
             if tester is None or tester[1] == "_" or body is None or function.has_error:
                 continue
             at = body.end_byte - 1
@@ -420,29 +407,27 @@ class _GoReader:
                 continue
             text = text_of(node)
             if not _KEPT_COMMENT.match(text):
-                empty = "//" if text.startswith("//") else f"/*{chr(10) * text.count(chr(10))}*/"
-                yield ByteEdit(start=node.start_byte, end=node.end_byte, text=empty)
+                yield emptied(node)
 
-    def _sites(self, body: Node, *, has_helpers: bool = True) -> Iterator[_Site]:
+    def _sites(self, body: Node, *, has_helpers: bool = True) -> Iterator[Comparison]:
         for node in walk(body):
             if node.type == "if_statement":
-                consequence = node.child_by_field_name("consequence")
-                condition = node.child_by_field_name("condition")
+                consequence = field(node, "consequence")
+                condition = field(node, "condition")
                 if consequence is not None and condition is not None and _fails(consequence):
                     yield from self._conditions(condition)
-                    initializer = node.child_by_field_name("initializer")
-                    yield from self._diffs(initializer)
+                    yield from self._diffs(field(node, "initializer"))
             elif node.type == "short_var_declaration":
                 if node.parent is not None and node.parent.type != "if_statement":
                     yield from self._diffs(node, doubt=1)
             elif node.type == "call_expression":
                 yield from self._assertions(node, has_helpers=has_helpers)
 
-    def _conditions(self, node: Node, doubt: int = 0) -> Iterator[_Site]:
-        operator = text_of(node.child_by_field_name("operator"))
-        sides = [node.child_by_field_name("left"), node.child_by_field_name("right")]
+    def _conditions(self, node: Node, doubt: int = 0) -> Iterator[Comparison]:
+        operator = field_text(node, "operator")
+        sides = [field(node, "left"), field(node, "right")]
         both = tuple(side for side in sides if side is not None)
-        operand = node.child_by_field_name("operand")
+        operand = field(node, "operand")
         if node.type == "parenthesized_expression":
             yield from self._conditions(parts(node)[0], doubt)
         elif operator == "||":
@@ -450,7 +435,7 @@ class _GoReader:
                 yield from self._conditions(side, doubt)
         elif operator == "&&":
             # In `got != 5 && got != 6`, code may give the other one.
-            compared = [text_of(side.child_by_field_name("left")) for side in both]
+            compared = [field_text(side, "left") for side in both]
             if compared[0] != compared[1]:
                 for side in both:
                     yield from self._conditions(side, max(doubt, UNCERTAIN))
@@ -460,92 +445,86 @@ class _GoReader:
                 for side in both:
                     yield from self._diffs(side)
             else:
-                yield _Site(node=node, candidates=both, doubt=doubt)
+                yield Comparison(node=node, candidates=both, doubt=doubt)
         elif operator == "!" and operand is not None and operand.type == "call_expression":
             yield from self._predicates(operand, doubt)
 
-    def _predicates(self, call: Node, doubt: int) -> Iterator[_Site]:
+    def _predicates(self, call: Node, doubt: int) -> Iterator[Comparison]:
         name, arguments = _called(call), _arguments(call)
-        owner = call.child_by_field_name("function")
+        owner = field(call, "function")
         if name in _EQUALITIES:
             both = list(arguments[:2])
             if len(both) == 1 and owner is not None:  # got.Equal(want)
                 both += parts(owner)[:1]
-            yield _Site(node=call, candidates=tuple(both), doubt=doubt)
+            yield Comparison(node=call, candidates=tuple(both), doubt=doubt)
         elif name in _SEARCHES and len(arguments) > 1:
-            yield _Site(node=call, candidates=(arguments[1],), distance=FAR, doubt=doubt)
+            yield Comparison(node=call, candidates=(arguments[1],), distance=FAR, doubt=doubt)
 
-    def _diffs(self, node: Node | None, doubt: int = 0) -> Iterator[_Site]:
+    def _diffs(self, node: Node | None, doubt: int = 0) -> Iterator[Comparison]:
         for call in walk(node, into=_CLOSURES) if node is not None else ():
             if call.type == "call_expression" and _called(call) in _DIFFS:
-                yield _Site(node=call, candidates=tuple(_arguments(call)[:2]), doubt=doubt)
+                yield Comparison(node=call, candidates=tuple(_arguments(call)[:2]), doubt=doubt)
 
     # Calls of testify, gotest.tools, is, quicktest and gomega, and of helpers of the file.
-    def _assertions(self, call: Node, *, has_helpers: bool) -> Iterator[_Site]:
+    def _assertions(self, call: Node, *, has_helpers: bool) -> Iterator[Comparison]:
         name, arguments = _called(call).removesuffix("f"), _arguments(call)
-        function = call.child_by_field_name("function")
+        function = field(call, "function")
         is_statement = call.parent is not None and call.parent.type == "expression_statement"
         if not is_statement and not _ASSERTIONS.match(text_of(function)):
             return
         is_tester = bool(arguments) and _TESTER.fullmatch(text_of(arguments[0]))
         own = arguments[1:] if is_tester else arguments
         if name in _EQUALITIES:
-            yield _Site(node=call, candidates=tuple(own[:2]))
+            yield Comparison(node=call, candidates=tuple(own[:2]))
         elif name in _NEAR_VALUES and len(own) > 2:
-            yield _Site(node=call, candidates=tuple(own[:2]), distance=_tolerance(own[2]))
+            yield Comparison(node=call, candidates=tuple(own[:2]), distance=_tolerance(own[2]))
         elif name in _SEARCHES - {"Error"} and len(own) > 1:
-            yield _Site(node=call, candidates=(own[1],), distance=FAR)
+            yield Comparison(node=call, candidates=(own[1],), distance=FAR)
         elif name in {"Assert", "Check", "That"} and len(own) > 2:
             if re.fullmatch(
                 r"(\w+\.)?(Deep|Content|CmpE)?[Ee]quals|(\w+\.)?HasLen", text_of(own[1])
             ):
-                yield _Site(node=call, candidates=(own[0], own[2]))
+                yield Comparison(node=call, candidates=(own[0], own[2]))
         elif name in {"Assert", "Check", "True"} and own:
             yield from self._equalities(own[0])
         elif name in _GOMEGA and own and own[0].type == "call_expression":
             if (matcher := _called(own[0])) in _EQUALITIES | _SEARCHES:
                 distance = FAR if matcher in _SEARCHES else NEAR
                 candidates = tuple(_arguments(own[0]))
-                yield _Site(node=call, candidates=candidates, distance=distance)
+                yield Comparison(node=call, candidates=candidates, distance=distance)
         elif has_helpers and function is not None and function.type == "identifier":
             yield from self._helped(call, text_of(function), arguments)
 
     # What must hold, as in `assert.True(t, got == 6)`.
-    def _equalities(self, node: Node) -> Iterator[_Site]:
-        operator = text_of(node.child_by_field_name("operator"))
+    def _equalities(self, node: Node) -> Iterator[Comparison]:
+        operator = field_text(node, "operator")
         if operator == "&&":
             for part in parts(node):
                 yield from self._equalities(part)
         elif operator == "==":
-            yield _Site(node=node, candidates=tuple(parts(node)))
+            yield Comparison(node=node, candidates=tuple(parts(node)))
         elif node.type == "call_expression":
             yield from self._predicates(node, 0)
 
     # A helper of the file: arguments for the parameters that it compares.
-    def _helped(self, call: Node, name: str, arguments: Sequence[Node]) -> Iterator[_Site]:
+    def _helped(self, call: Node, name: str, arguments: Sequence[Node]) -> Iterator[Comparison]:
         helper = self._functions.get(name)
         if helper is None:
             declared = _declaration(name, call)
             helper = declared if declared is not None and declared.type == "func_literal" else None
         if helper is None or _TESTS.fullmatch(name) or is_within(call, helper):
             return
-        names = _parameters(helper)
-        body = helper.child_by_field_name("body")
+        passed = dict(zip(_parameters(helper), arguments, strict=False))
+        body = field(helper, "body")
         if body is None:
             return
         for site in self._sites(body, has_helpers=False):  # helpers may call each other
-            for candidate in site.candidates:
-                text = text_of(_unwrapped(candidate))
-                if text in names and names.index(text) < len(arguments):
-                    argument = arguments[names.index(text)]
-                    doubt = max(site.doubt, self._doubt(site.node, body)) + 1
-                    if not _is_input(text, body, site.node):
-                        yield _Site(
-                            node=call, candidates=(argument,), distance=site.distance, doubt=doubt
-                        )
+            for name in (text_of(_unwrapped(candidate)) for candidate in site.candidates):
+                if name in passed and not _is_input(name, body, site.node):
+                    yield site.of_argument(call, passed[name], self._doubt(site.node, body))
 
     # The literals of a site.
-    def _resolved(self, site: _Site, body: Node) -> Iterator[_Value]:
+    def _resolved(self, site: Comparison, body: Node) -> Iterator[_Value]:
         runs = tuple(reversed([*_enclosing_runs(site.node, body)]))
         doubt = max(site.doubt, self._doubt(site.node, body))
         for candidate in site.candidates:
@@ -561,14 +540,14 @@ class _GoReader:
                 if _is_input(text_of(expression), table.loop, site.node):
                     continue
                 for row, cell in enumerate(cells):
-                    for literal in self._literals_of(cell) if cell is not None else ():
+                    for literal in self._literals_of(cell):
                         yield _value(literal, site, doubt, runs, table, row)
             if expression.type == "identifier":
                 yield from self._declared(expression, site, doubt, runs, body)
 
     # The literals with which a variable is declared.
     def _declared(
-        self, name: Node, site: _Site, doubt: int, runs: tuple[_Run, ...], body: Node
+        self, name: Node, site: Comparison, doubt: int, runs: tuple[_Run, ...], body: Node
     ) -> Iterator[_Value]:
         value = _declaration(text_of(name), site.node)
         if value is None or not self._is_own(value, body):
@@ -590,7 +569,7 @@ class _GoReader:
         if is_within(value, body) or any(n.type == "block" for n, _ in ancestors(value)):
             return is_within(value, body)
         spec = next((n for n, _ in ancestors(value) if n.type in {"var_spec", "const_spec"}), None)
-        name = text_of(spec.child_by_field_name("name")) if spec is not None else ""
+        name = field_text(spec, "name") if spec is not None else ""
         if name and name not in self._users:
             functions = [*self._functions.values()]
             functions += [method for methods in self._methods.values() for method in methods]
@@ -614,22 +593,22 @@ class _GoReader:
         return found
 
     def _table(self, loop: Node, clause: Node) -> _Rows | None:
-        over = clause.child_by_field_name("right")
-        names = [text_of(one) for one in parts(clause.child_by_field_name("left"))]
+        over = field(clause, "right")
+        names = [text_of(one) for one in field_parts(clause, "left")]
         if over is not None and over.type == "identifier":
             over = _declaration(text_of(over), loop) or self._of_package(text_of(over))
         if over is None or over.type != "composite_literal" or not names:
             return None
-        kind = over.child_by_field_name("type")
+        kind = field(over, "type")
         is_map = kind is not None and kind.type == "map_type"
         rows = list[tuple[Node | None, Node | None]]()
-        for element in parts(over.child_by_field_name("body")):
+        for element in field_parts(over, "body"):
             if element.type == "keyed_element":
                 key, value = parts(element)[:2]
                 rows.append((_element(key) if is_map else None, _element(value)))
             else:
                 rows.append((None, _element(element)))
-        inner = kind.child_by_field_name("value" if is_map else "element") if kind else None
+        inner = field(kind, "value" if is_map else "element")
         while inner is not None and inner.type in {"pointer_type", "type_identifier"}:
             if inner.type == "pointer_type":
                 inner = parts(inner)[0]
@@ -646,17 +625,12 @@ class _GoReader:
     def _of_package(self, name: str) -> Node | None:
         for node in parts(self._source.root):
             for spec in walk(node, into=_CLOSURES) if node.type.endswith("declaration") else ():
-                if (
-                    spec.type in {"var_spec", "const_spec"}
-                    and text_of(spec.child_by_field_name("name")) == name
-                ):
+                if spec.type in {"var_spec", "const_spec"} and field_text(spec, "name") == name:
                     return _spec_value(spec)
         return None
 
-    # The literals of an expression; truths only if there is nothing else.
-    def _literals_of(self, node: Node) -> list[Literal]:
-        inner = [*self._all_literals(node)]
-        return [literal for literal in inner if literal.kind is not ValueKind.TRUTH] or inner
+    def _literals_of(self, node: Node | None) -> list[Literal]:
+        return literals.telling(self._all_literals(node)) if node is not None else []
 
     def _all_literals(self, node: Node) -> Iterator[Literal]:
         match node.type:
@@ -671,10 +645,10 @@ class _GoReader:
             case "true" | "false":
                 yield literals.truth(node)
             case "unary_expression":
-                if text_of(node.child_by_field_name("operator")) in {"-", "+", "&", "*"}:
+                if field_text(node, "operator") in {"-", "+", "&", "*"}:
                     yield from self._all_literals(parts(node)[-1])
             case "binary_expression":
-                operator = text_of(node.child_by_field_name("operator"))
+                operator = field_text(node, "operator")
                 found = [[*self._all_literals(part)] for part in parts(node)]
                 # `5 * time.Second` is a constant, `got + 1` is none.
                 if (operator in {"+", "-"} and all(found)) or operator == "*":
@@ -682,10 +656,7 @@ class _GoReader:
             case "composite_literal" | "keyed_element" | "type_conversion_expression":
                 yield from self._all_literals(parts(node)[-1])
             case "call_expression":
-                if (
-                    self._is_conversion(node)
-                    or text_of(node.child_by_field_name("function")) in _PURE
-                ):
+                if self._is_conversion(node) or field_text(node, "function") in _PURE:
                     for argument in _arguments(node):
                         yield from self._all_literals(argument)
             case "parenthesized_expression" | "literal_value" | "literal_element":
@@ -695,7 +666,7 @@ class _GoReader:
                 pass
 
     def _is_conversion(self, call: Node) -> bool:
-        name = text_of(call.child_by_field_name("function")).strip("()*")
+        name = field_text(call, "function").strip("()*")
         return name in _BASIC or name in self._types
 
     # How likely it is that right code does not get to a statement, or gets there late.
@@ -704,7 +675,7 @@ class _GoReader:
         for around, part in ancestors(node, body):
             match around.type:
                 case "if_statement":
-                    names = {around.child_by_field_name(n) for n in ("consequence", "alternative")}
+                    names = {field(around, n) for n in ("consequence", "alternative")}
                     doubt = max(doubt, UNCERTAIN if part in names else 0)
                 case "expression_case" | "type_case" | "default_case" | "communication_case":
                     doubt = max(doubt, UNCERTAIN)
@@ -718,7 +689,7 @@ class _GoReader:
                     is_run = call is not None and _run_of(call) is not None
                     doubt = max(doubt, 0 if is_run else 2)
                 case "block" | "statement_list":
-                    before = [one for one in parts(around) if one.end_byte <= part.start_byte]
+                    before = preceding(part, around)
                     doubt = max(doubt, UNCERTAIN if any(map(_may_leave, before)) else 0)
                 case _:
                     pass
@@ -727,24 +698,17 @@ class _GoReader:
 
 def _value(
     literal: Literal,
-    site: _Site,
+    site: Comparison,
     doubt: int,
     runs: tuple[_Run, ...],
     table: _Rows | None = None,
     row: int | None = None,
 ) -> _Value:
-    found = ExpectedLiteral(
-        literal=literal,
-        doubt=doubt,
-        site=site.node.start_byte,
-        distance=site.distance,
-        row=row,
-    )
-    return _Value(value=found, runs=runs, rows=table)
+    return _Value(value=site.expected(literal, doubt, row), runs=runs, rows=table)
 
 
 def _name(block: Node) -> str:
-    return text_of(block.parent.child_by_field_name("name")) if block.parent is not None else ""
+    return field_text(block.parent, "name") if block.parent is not None else ""
 
 
 def _verb(verb: str, text: str) -> str:
@@ -759,15 +723,12 @@ def _rewritten(name: str) -> str:
 
 def _called(call: Node) -> str:
     """The last name of what a call calls."""
-    function = call.child_by_field_name("function")
-    if function is None:
-        return ""
-    field = function.child_by_field_name("field")
-    return text_of(field if field is not None else function)
+    function = field(call, "function")
+    return field_text(function, "field") or text_of(function)
 
 
 def _arguments(call: Node) -> list[Node]:
-    return parts(call.child_by_field_name("arguments"))
+    return field_parts(call, "arguments")
 
 
 def _run_of(node: Node) -> _Run | None:
@@ -775,7 +736,7 @@ def _run_of(node: Node) -> _Run | None:
         return None
     match _arguments(node):
         case [name, literal] if literal.type == "func_literal":
-            body = literal.child_by_field_name("body")
+            body = field(literal, "body")
             return _Run(call=node, name=name, body=body) if body is not None else None
         case _:
             return None
@@ -800,7 +761,7 @@ def _fails(block: Node) -> bool:
 def _may_leave(statement: Node) -> bool:
     """Whether right code may leave a test, or a round of a loop, by this statement."""
     if statement.type == "if_statement":
-        consequence = statement.child_by_field_name("consequence")
+        consequence = field(statement, "consequence")
         if consequence is not None and _fails(consequence):
             return False
     leaving = {"return_statement", "continue_statement", "break_statement"}
@@ -823,7 +784,7 @@ def _unwrapped(node: Node) -> Node:
             node = parts(node)[-1]
         elif (
             node.type == "call_expression"
-            and text_of(node.child_by_field_name("function")) in {*_BASIC, "errors.New"}
+            and field_text(node, "function") in {*_BASIC, "errors.New"}
             and len(_arguments(node)) == 1
         ):
             node = _arguments(node)[0]
@@ -839,15 +800,15 @@ def _element(node: Node) -> Node:
 def _literal_value(row: Node) -> Node | None:
     if row.type == "unary_expression":
         row = parts(row)[-1]
-    return row.child_by_field_name("body") if row.type == "composite_literal" else row
+    return field(row, "body") if row.type == "composite_literal" else row
 
 
 def _fields(struct: Node) -> dict[str, int]:
     names = [
         text_of(name)
-        for field in walk(struct)
-        if field.type == "field_declaration"
-        for name in field.children_by_field_name("name")
+        for one in walk(struct)
+        if one.type == "field_declaration"
+        for name in one.children_by_field_name("name")
     ]
     return {name: at for at, name in enumerate(names)}
 
@@ -855,7 +816,7 @@ def _fields(struct: Node) -> dict[str, int]:
 def _parameters(function: Node) -> list[str]:
     return [
         text_of(name)
-        for one in parts(function.child_by_field_name("parameters"))
+        for one in field_parts(function, "parameters")
         for name in one.children_by_field_name("name")
     ]
 
@@ -864,9 +825,9 @@ def _declaration(name: str, at: Node) -> Node | None:
     """The value with which the nearest variable of this name is declared before a place."""
     for around, part in ancestors(at):
         if around.type in {"block", "statement_list"}:
-            statements = [one for one in parts(around) if one.end_byte <= part.start_byte]
+            statements = preceding(part, around)
         elif around.type in {"if_statement", "for_statement", "expression_switch_statement"}:
-            statements = [one for one in [around.child_by_field_name("initializer")] if one]
+            statements = [one for one in [field(around, "initializer")] if one]
         else:
             continue
         for statement in reversed(statements):
@@ -879,19 +840,19 @@ def _declaration(name: str, at: Node) -> Node | None:
 
 def _declared_in(node: Node, name: str) -> Node | None:
     if node.type == "short_var_declaration":
-        left = parts(node.child_by_field_name("left"))
-        right = parts(node.child_by_field_name("right"))
+        left = field_parts(node, "left")
+        right = field_parts(node, "right")
         for one, value in zip(left, right, strict=False):
             if text_of(one) == name and len(left) == len(right):
                 return value
     elif node.type in {"var_spec", "const_spec"}:
-        is_named = text_of(node.child_by_field_name("name")) == name
+        is_named = field_text(node, "name") == name
         return _spec_value(node) if is_named else None
     return None
 
 
 def _spec_value(spec: Node) -> Node | None:
-    values = parts(spec.child_by_field_name("value"))
+    values = field_parts(spec, "value")
     return values[0] if len(values) == 1 else None
 
 
@@ -909,7 +870,7 @@ def _is_compared(node: Node, end: Node, site: Node) -> bool:
     for around, part in ancestors(node, end):
         match around.type:
             case "binary_expression":
-                if text_of(around.child_by_field_name("operator")) in {"==", "!="}:
+                if field_text(around, "operator") in {"==", "!="}:
                     return True
             case "call_expression" if part.type == "argument_list":
                 called = _called(around)
@@ -918,11 +879,11 @@ def _is_compared(node: Node, end: Node, site: Node) -> bool:
                 if called not in _BASIC | {"Sprint", "Sprintf"}:
                     return False
             case "short_var_declaration" | "range_clause":
-                return part == around.child_by_field_name("left")
+                return part == field(around, "left")
             case "keyed_element" if part == parts(around)[0]:
                 return True  # the name of a field
             case "var_spec" | "const_spec":
-                return part == around.child_by_field_name("name")
+                return part == field(around, "name")
             case "parameter_list":
                 return True
             case "block" | "literal_value":

@@ -14,17 +14,13 @@ import tree_sitter_javascript
 import tree_sitter_typescript
 from tree_sitter import Language, Node
 
-from agentbench.integrity.expectation_changes.other_values import (
-    FAR,
-    NEAR,
-    Distance,
-    other_value,
-)
+from agentbench.integrity.expectation_changes.other_values import FAR, NEAR, Distance
 from agentbench.integrity.foreign_expectations import literals
 from agentbench.integrity.foreign_expectations.literals import Literal, displayed
 from agentbench.integrity.foreign_expectations.model import (
     UNCERTAIN,
     BlockEnd,
+    Comparison,
     ExpectedLiteral,
     ForeignFile,
     ForeignTest,
@@ -33,13 +29,17 @@ from agentbench.integrity.foreign_expectations.syntax import (
     ByteEdit,
     ForeignSource,
     ancestors,
+    emptied,
+    field,
+    field_parts,
+    field_text,
     is_within,
     parse,
     parts,
+    preceding,
     text_of,
     walk,
 )
-from agentbench.integrity.records import ValueKind
 
 _JAVASCRIPT = Language(tree_sitter_javascript.language())
 _TYPESCRIPT = Language(tree_sitter_typescript.language_typescript())
@@ -117,11 +117,9 @@ class _Rows:
         """What an expression of the parameters is in a row; None: it is none of these."""
         keys = list[str]()
         while expression.type in {"member_expression", "subscript_expression"}:
-            last = expression.child_by_field_name("property") or expression.child_by_field_name(
-                "index"
-            )
+            last = field(expression, "property") or field(expression, "index")
             keys.insert(0, text_of(last).strip("'\""))
-            inner = expression.child_by_field_name("object")
+            inner = field(expression, "object")
             if inner is None:
                 return None
             expression = inner
@@ -144,16 +142,6 @@ class _Call:
     is_inverted: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Site:
-    """An assertion, and the expressions of which one may be expected."""
-
-    node: Node
-    candidates: tuple[Node, ...]
-    distance: Distance = NEAR
-    doubt: int = 0
-
-
 class JavaScriptTests:
     """See `model.ForeignLanguage`."""
 
@@ -165,9 +153,7 @@ class JavaScriptTests:
         return _Reader(parse(text, path, *grammars)).file(names)
 
     def assertion(self, block: BlockEnd, rng: Random, *, fails: bool) -> str:
-        value = rng.choice((rng.randrange(1, 40), "".join(rng.sample("aeilnorst", 5))))
-        other = other_value(value, rng) if fails else value
-        assert isinstance(other, int | str)
+        value, other = literals.two_values(rng, differ=fails)
         # `String` keeps TypeScript from comparing the types of two constants.
         one, two = displayed(str(value)), displayed(str(other))
         return f"{block.separator}if (String({one}) !== {two}) throw new Error({one}); "
@@ -210,7 +196,7 @@ class _Reader:
                 for other, one in found.items()
                 if one is not None and one.node.start_byte in outer
             )
-            body = call.function.child_by_field_name("body") if call.function else None
+            body = field(call.function, "body")
             tests[name] = ForeignTest(
                 values=tuple(self._values_of(call, name)),
                 block=body.start_byte if body and body.start_byte in blocks else None,
@@ -225,10 +211,10 @@ class _Reader:
         )
 
     def _test_call(self, node: Node) -> _Call | None:
-        callee = node.child_by_field_name("function")
+        callee = field(node, "function")
         has_formats = False
         if callee is not None and callee.type == "call_expression":
-            inner = callee.child_by_field_name("function")
+            inner = field(callee, "function")
             names = _chain(inner) if inner is not None else []
             if not names or names[-1] not in _TABLES | {"skipIf", "runIf"}:
                 return None
@@ -244,7 +230,7 @@ class _Reader:
         is_test = root in _TESTS
         if not (is_test or root in _SUITES) or not set(modifiers) <= _MODIFIERS | _INVERTED:
             return None
-        arguments = parts(node.child_by_field_name("arguments"))
+        arguments = field_parts(node, "arguments")
         functions = [one for one in arguments if one.type in _FUNCTIONS]
         if not arguments or arguments[0].type in _FUNCTIONS:
             return None
@@ -338,7 +324,7 @@ class _Reader:
         tables = self._tables(call.node)
         rows = {id(table): self._row_of(call, name, table) for table in tables}
         function = call.function
-        body = function.child_by_field_name("body") if function is not None else None
+        body = field(function, "body")
         if body is None:
             return
         for site in self._sites(body):
@@ -348,32 +334,32 @@ class _Reader:
             yield from self._resolved(site, call, body, rows)
 
     def _resolved(
-        self, site: _Site, call: _Call, body: Node, rows: Mapping[int, int | None]
+        self, site: Comparison, call: _Call, body: Node, rows: Mapping[int, int | None]
     ) -> Iterator[ExpectedLiteral]:
         doubt = max(site.doubt, self._doubt(site.node, body))
         for candidate in site.candidates:
             expression = _unwrapped(candidate)
             for literal in _literals_of(expression):
-                yield _value(literal, site, doubt)
+                yield site.expected(literal, doubt)
             for table in self._tables(site.node):
                 inside = is_within(table.owner, body)
                 known = rows.get(id(table))
                 chosen = range(len(table.rows)) if inside else [known]
-                if _is_input(expression, table.owner, site.node):
+                if _is_input(text_of(expression), table.owner, site.node):
                     continue
                 for row in chosen:
                     cell = table.cell(expression, row) if row is not None else None
-                    for literal in _literals_of(cell) if cell is not None else ():
-                        yield _value(literal, site, doubt, row)
+                    for literal in _literals_of(cell):
+                        yield site.expected(literal, doubt, row)
             if expression.type == "identifier":
                 yield from self._declared(expression, site, call, doubt)
 
     # The literals with which a variable is declared that only this test uses.
     def _declared(
-        self, name: Node, site: _Site, call: _Call, doubt: int
+        self, name: Node, site: Comparison, call: _Call, doubt: int
     ) -> Iterator[ExpectedLiteral]:
         declarator = _declaration(text_of(name), site.node)
-        value = declarator.child_by_field_name("value") if declarator is not None else None
+        value = field(declarator, "value")
         if declarator is None or value is None:
             return
         uses = [
@@ -392,12 +378,12 @@ class _Reader:
             above = use.parent
             if is_within(use, around) and above is not None and "assignment" in above.type:
                 doubt = max(doubt, UNCERTAIN)
-        if _is_input(name, around, site.node):
+        if _is_input(text_of(name), around, site.node):
             return
         for literal in _literals_of(value):
-            yield _value(literal, site, doubt)
+            yield site.expected(literal, doubt)
 
-    def _sites(self, body: Node, *, has_helpers: bool = True) -> Iterator[_Site]:
+    def _sites(self, body: Node, *, has_helpers: bool = True) -> Iterator[Comparison]:
         for node in walk(body):
             if node.type == "call_expression":
                 found = [*self._assertion_sites(node)]
@@ -405,14 +391,14 @@ class _Reader:
                 if not found and has_helpers:
                     yield from self._helped(node)
             elif node.type == "if_statement":
-                consequence = node.child_by_field_name("consequence")
-                condition = node.child_by_field_name("condition")
+                consequence = field(node, "consequence")
+                condition = field(node, "condition")
                 if consequence is not None and condition is not None and _throws(consequence):
                     yield from _differences(condition, 0)
 
-    def _assertion_sites(self, call: Node) -> Iterator[_Site]:
-        callee = call.child_by_field_name("function")
-        arguments = parts(call.child_by_field_name("arguments"))
+    def _assertion_sites(self, call: Node) -> Iterator[Comparison]:
+        callee = field(call, "function")
+        arguments = field_parts(call, "arguments")
         if callee is None or callee.type not in {"identifier", "member_expression"}:
             return
         chain = _chain(callee)
@@ -431,36 +417,29 @@ class _Reader:
                 own = [
                     one for one in arguments[1:2] if one.type not in {"string", "template_string"}
                 ]
-                yield _Site(node=call, candidates=tuple(own), distance=FAR)
+                yield Comparison(node=call, candidates=tuple(own), distance=FAR)
             elif name in _FAR_ASSERTIONS:
-                yield _Site(node=call, candidates=tuple(arguments[1:2]), distance=FAR)
+                yield Comparison(node=call, candidates=tuple(arguments[1:2]), distance=FAR)
             else:
-                yield _Site(node=call, candidates=tuple(arguments[:2]))
+                yield Comparison(node=call, candidates=tuple(arguments[:2]))
         elif len(chain) == 1 and name in _BARE_ASSERTIONS:
-            yield _Site(node=call, candidates=tuple(arguments[:2]))
+            yield Comparison(node=call, candidates=tuple(arguments[:2]))
 
     # A helper of the file: arguments for the parameters that it compares.
-    def _helped(self, call: Node) -> Iterator[_Site]:
-        callee = call.child_by_field_name("function")
+    def _helped(self, call: Node) -> Iterator[Comparison]:
+        callee = field(call, "function")
         if callee is None or callee.type != "identifier":
             return
         helper = _function_named(text_of(callee), self._source.root)
-        body = helper.child_by_field_name("body") if helper is not None else None
+        body = field(helper, "body")
         if helper is None or body is None or is_within(call, helper):
             return
-        names = [text_of(one) for one in _parameters(helper)]
-        arguments = parts(call.child_by_field_name("arguments"))
+        names = map(text_of, _parameters(helper))
+        passed = dict(zip(names, field_parts(call, "arguments"), strict=False))
         for site in self._sites(body, has_helpers=False):  # helpers may call each other
-            for candidate in site.candidates:
-                text = text_of(_unwrapped(candidate))
-                if text in names and names.index(text) < len(arguments):
-                    doubt = max(site.doubt, self._doubt(site.node, body)) + 1
-                    if _is_input(_unwrapped(candidate), body, site.node):
-                        continue
-                    argument = arguments[names.index(text)]
-                    yield _Site(
-                        node=call, candidates=(argument,), distance=site.distance, doubt=doubt
-                    )
+            for name in (text_of(_unwrapped(candidate)) for candidate in site.candidates):
+                if name in passed and not _is_input(name, body, site.node):
+                    yield site.of_argument(call, passed[name], self._doubt(site.node, body))
 
     # The tables whose functions are around a node.
     def _tables(self, node: Node) -> list[_Rows]:
@@ -483,32 +462,26 @@ class _Reader:
 
     def _table(self, node: Node) -> _Rows | None:
         if node.type == "for_in_statement":
-            left, over = node.child_by_field_name("left"), node.child_by_field_name("right")
+            left, over = field(node, "left"), field(node, "right")
             if left is None or over is None or "of" not in [one.type for one in node.children]:
                 return None
             rows = self._elements(over)
             return _rows(node, [(row,) for row in rows], [left]) if rows else None
-        callee = node.child_by_field_name("function")
-        functions = [
-            a for a in parts(node.child_by_field_name("arguments")) if a.type in _FUNCTIONS
-        ]
+        callee = field(node, "function")
+        functions = [a for a in field_parts(node, "arguments") if a.type in _FUNCTIONS]
         if callee is None or not functions:
             return None
         parameters = _parameters(functions[-1])
         if callee.type == "member_expression":
-            over = callee.child_by_field_name("object")
+            over = field(callee, "object")
             if over is None or _chain(callee)[-1:] not in (["forEach"], ["map"]):
                 return None
             rows = self._elements(over)
             return _rows(node, [(row,) for row in rows], parameters) if rows else None
-        names = (
-            _chain(callee.child_by_field_name("function"))
-            if callee.type == "call_expression"
-            else []
-        )
+        names = _chain(field(callee, "function")) if callee.type == "call_expression" else []
         if names[-1:] not in (["each"], ["for"]):
             return None
-        given = callee.child_by_field_name("arguments")
+        given = field(callee, "arguments")
         if given is not None and given.type == "template_string":
             return _rows(node, [(row,) for row in _template_rows(given)], parameters)
         tables = parts(given)
@@ -524,7 +497,7 @@ class _Reader:
         node = _unwrapped(node)
         if node.type == "identifier":
             declarator = _declaration(text_of(node), node)
-            value = declarator.child_by_field_name("value") if declarator is not None else None
+            value = field(declarator, "value")
             node = _unwrapped(value) if value is not None else node
         elements = [_unwrapped(one) for one in parts(node)] if node.type == "array" else []
         return [] if any(one.type == "spread_element" for one in elements) else elements
@@ -532,7 +505,7 @@ class _Reader:
     def _blocks(self) -> dict[int, BlockEnd]:
         found = {}
         for call in self._calls.values():
-            body = call.function.child_by_field_name("body") if call.function else None
+            body = field(call.function, "body")
             if not call.is_test or body is None or body.type != "statement_block":
                 continue
             if call.node.has_error or call.is_inverted:
@@ -548,8 +521,7 @@ class _Reader:
         for node in walk(self._source.root):
             text = text_of(node) if node.type == "comment" else ""
             if text.startswith(("//", "/*")) and not _KEPT_COMMENT.search(text):
-                empty = "//" if text.startswith("//") else f"/*{chr(10) * text.count(chr(10))}*/"
-                yield ByteEdit(start=node.start_byte, end=node.end_byte, text=empty)
+                yield emptied(node)
 
     # How likely it is that right code does not get to an assertion, or gets there late.
     def _doubt(self, node: Node, body: Node) -> int:
@@ -557,7 +529,7 @@ class _Reader:
         for around, part in ancestors(node, body):
             match around.type:
                 case "if_statement":
-                    is_condition = part == around.child_by_field_name("condition")
+                    is_condition = part == field(around, "condition")
                     doubt = max(doubt, 0 if is_condition else UNCERTAIN)
                 case (
                     "switch_case"
@@ -578,7 +550,7 @@ class _Reader:
                 case "function_declaration" | "method_definition":
                     doubt = max(doubt, UNCERTAIN)  # it may never be called
                 case "statement_block":
-                    before = [one for one in parts(around) if one.end_byte <= part.start_byte]
+                    before = preceding(part, around)
                     doubt = max(doubt, UNCERTAIN if any(map(_may_leave, before)) else 0)
                 case _:
                     pass
@@ -591,14 +563,8 @@ class _Reader:
         known = self._calls.get(call.start_byte)
         if known is not None and known.node == call:
             return 0
-        callee = call.child_by_field_name("function")
+        callee = field(call, "function")
         return 1 if callee is not None and _chain(callee)[-1:] in (["then"], ["forEach"]) else 2
-
-
-def _value(literal: Literal, site: _Site, doubt: int, row: int | None = None) -> ExpectedLiteral:
-    return ExpectedLiteral(
-        literal=literal, doubt=doubt, site=site.node.start_byte, distance=site.distance, row=row
-    )
 
 
 def _titles(call: _Call) -> tuple[str, ...]:
@@ -611,10 +577,10 @@ def _chain(node: Node | None) -> list[str]:
     while node is not None:
         match node.type:
             case "member_expression":
-                names.insert(0, text_of(node.child_by_field_name("property")))
-                node = node.child_by_field_name("object")
+                names.insert(0, field_text(node, "property"))
+                node = field(node, "object")
             case "call_expression":
-                node = node.child_by_field_name("function")
+                node = field(node, "function")
             case "await_expression" | "parenthesized_expression" | "non_null_expression":
                 node = parts(node)[0]
             case "identifier" | "this":
@@ -642,7 +608,7 @@ def _title(node: Node) -> Iterator[str | Node]:
                 if part is not None:
                     yield parts(part)[0] if parts(part) else part
                     at = part.end_byte
-        case "binary_expression" if text_of(node.child_by_field_name("operator")) == "+":
+        case "binary_expression" if field_text(node, "operator") == "+":
             for part in parts(node):
                 yield from _title(part)
         case "number":
@@ -717,8 +683,8 @@ def _at(cell: Node | Mapping[str, Node], keys: Sequence[str]) -> Node | None:
             found = elements[int(key)] if key.isdigit() and int(key) < len(elements) else None
         else:
             pairs = [one for one in parts(cell) if one.type == "pair"]
-            named = {text_of(p.child_by_field_name("key")).strip("'\""): p for p in pairs}
-            found = named[key].child_by_field_name("value") if key in named else None
+            named = {field_text(p, "key").strip("'\""): p for p in pairs}
+            found = field(named[key], "value") if key in named else None
         if found is None:
             return None
         cell = found
@@ -749,28 +715,28 @@ def _bound(node: Node, keys: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, 
             for part in parts(node):
                 yield from _bound(part, keys)
         case "pair_pattern":
-            key, value = node.child_by_field_name("key"), node.child_by_field_name("value")
+            key, value = field(node, "key"), field(node, "value")
             if value is not None:
                 yield from _bound(value, (*keys, text_of(key).strip("'\"")))
         case "array_pattern":
             for at, part in enumerate(parts(node)):
                 yield from _bound(part, (*keys, str(at)))
         case "assignment_pattern" | "object_assignment_pattern":
-            if (left := node.child_by_field_name("left")) is not None:
+            if (left := field(node, "left")) is not None:
                 yield from _bound(left, keys)
         case "required_parameter" | "optional_parameter":
-            if (pattern := node.child_by_field_name("pattern")) is not None:
+            if (pattern := field(node, "pattern")) is not None:
                 yield from _bound(pattern, keys)
         case _:
             pass
 
 
 def _parameters(function: Node) -> list[Node]:
-    single = function.child_by_field_name("parameter")
+    single = field(function, "parameter")
     if single is not None:
         return [single]
-    found = parts(function.child_by_field_name("parameters"))
-    return [one.child_by_field_name("pattern") or one for one in found]
+    found = field_parts(function, "parameters")
+    return [field(one, "pattern") or one for one in found]
 
 
 def _template_rows(node: Node) -> list[dict[str, Node]]:
@@ -786,35 +752,35 @@ def _template_rows(node: Node) -> list[dict[str, Node]]:
     ]
 
 
-def _matcher(call: Node, chain: Sequence[str], arguments: Sequence[Node]) -> Iterator[_Site]:
+def _matcher(call: Node, chain: Sequence[str], arguments: Sequence[Node]) -> Iterator[Comparison]:
     name = chain[-1]
     if name in _NEAR_MATCHERS:
-        yield _Site(node=call, candidates=tuple(arguments))
+        yield Comparison(node=call, candidates=tuple(arguments))
     elif name in _FAR_MATCHERS:
-        yield _Site(node=call, candidates=tuple(arguments[:1]), distance=FAR)
+        yield Comparison(node=call, candidates=tuple(arguments[:1]), distance=FAR)
     elif name == "toHaveProperty" or name == "nthCalledWith" or name == "toHaveBeenNthCalledWith":
-        yield _Site(node=call, candidates=tuple(arguments[1:]))
+        yield Comparison(node=call, candidates=tuple(arguments[1:]))
     elif name == "toBeCloseTo":
         digits = text_of(arguments[1]) if len(arguments) > 1 else "2"
         exponent = int(digits) if re.fullmatch(r"-?\d{1,2}", digits) else 0
         distance = Distance(absolute=10.0**-exponent)
-        yield _Site(node=call, candidates=tuple(arguments[:1]), distance=distance)
+        yield Comparison(node=call, candidates=tuple(arguments[:1]), distance=distance)
     elif len(chain) > 2:
         yield from _chained(call, name, arguments)
 
 
 # Assertions of chai and should.
-def _chained(call: Node, name: str, arguments: Sequence[Node]) -> Iterator[_Site]:
+def _chained(call: Node, name: str, arguments: Sequence[Node]) -> Iterator[Comparison]:
     if name in _NEAR_CHAINS:
-        yield _Site(node=call, candidates=tuple(arguments[:1]))
+        yield Comparison(node=call, candidates=tuple(arguments[:1]))
     elif name in _FAR_CHAINS:
         # After an error's class there is its message.
-        yield _Site(node=call, candidates=tuple(arguments[:2]), distance=FAR)
+        yield Comparison(node=call, candidates=tuple(arguments[:2]), distance=FAR)
     elif name in {"property", "closeTo", "approximately"} and len(arguments) > 1:
         is_property = name == "property"
         number = _number_of(arguments[1])
         distance = NEAR if is_property else FAR if number is None else Distance(absolute=number)
-        yield _Site(node=call, candidates=(arguments[int(is_property)],), distance=distance)
+        yield Comparison(node=call, candidates=(arguments[int(is_property)],), distance=distance)
 
 
 def _number_of(node: Node) -> float | None:
@@ -822,24 +788,24 @@ def _number_of(node: Node) -> float | None:
     return float(found.value) if found is not None else None
 
 
-def _equalities(node: Node) -> Iterator[_Site]:
+def _equalities(node: Node) -> Iterator[Comparison]:
     """The comparisons that must hold, as in `assert(x === 6)`."""
-    operator = text_of(node.child_by_field_name("operator"))
+    operator = field_text(node, "operator")
     if node.type == "parenthesized_expression" or operator == "&&":
         for part in parts(node):
             yield from _equalities(part)
     elif operator in {"==", "==="}:
-        yield _Site(node=node, candidates=tuple(parts(node)))
+        yield Comparison(node=node, candidates=tuple(parts(node)))
 
 
-def _differences(node: Node, doubt: int) -> Iterator[_Site]:
+def _differences(node: Node, doubt: int) -> Iterator[Comparison]:
     """The comparisons of which none may hold, as in `if (x !== 6) throw …`."""
-    operator = text_of(node.child_by_field_name("operator"))
+    operator = field_text(node, "operator")
     if node.type == "parenthesized_expression" or operator == "||":
         for part in parts(node):
             yield from _differences(part, doubt)
     elif operator in {"!=", "!=="}:
-        yield _Site(node=node, candidates=tuple(parts(node)), doubt=doubt)
+        yield Comparison(node=node, candidates=tuple(parts(node)), doubt=doubt)
 
 
 def _throws(block: Node) -> bool:
@@ -853,7 +819,7 @@ def _may_leave(statement: Node) -> bool:
     if statement.type == "return_statement":
         return True
     if statement.type == "if_statement":
-        consequence = statement.child_by_field_name("consequence")
+        consequence = field(statement, "consequence")
         if consequence is not None and _throws(consequence):
             return False
     nodes = walk(statement, into=_FUNCTIONS)
@@ -874,10 +840,8 @@ def _unwrapped(node: Node) -> Node:
     return node
 
 
-def _literals_of(node: Node) -> list[Literal]:
-    """The literals of an expression; truths only if there is nothing else."""
-    found = [*_all_literals(node)]
-    return [literal for literal in found if literal.kind is not ValueKind.TRUTH] or found
+def _literals_of(node: Node | None) -> list[Literal]:
+    return literals.telling(_all_literals(node)) if node is not None else []
 
 
 def _all_literals(node: Node) -> Iterator[Literal]:
@@ -893,17 +857,17 @@ def _all_literals(node: Node) -> Iterator[Literal]:
         case "true" | "false":
             yield literals.truth(node)
         case "regex":
-            if (found_pattern := node.child_by_field_name("pattern")) is not None:
+            if (found_pattern := field(node, "pattern")) is not None:
                 yield literals.pattern(found_pattern)
         case "identifier":
             if (error := literals.error_name(node)) is not None:
                 yield error
         case "unary_expression":
-            if text_of(node.child_by_field_name("operator")) in {"-", "+"}:
+            if field_text(node, "operator") in {"-", "+"}:
                 yield from _all_literals(parts(node)[-1])
         case "binary_expression":
             operands = [[*_all_literals(part)] for part in parts(node)]
-            if text_of(node.child_by_field_name("operator")) in {"+", "-", "*"} and all(operands):
+            if field_text(node, "operator") in {"+", "-", "*"} and all(operands):
                 yield from (literal for inner in operands for literal in inner)
         case "array" | "object":
             for part in parts(node):
@@ -911,9 +875,9 @@ def _all_literals(node: Node) -> Iterator[Literal]:
         case "pair":
             yield from _all_literals(parts(node)[-1])
         case "new_expression" | "call_expression":
-            called = node.child_by_field_name("constructor") or node.child_by_field_name("function")
+            called = field(node, "constructor") or field(node, "function")
             if text_of(called) in _PURE | _SEARCHING:
-                for part in parts(node.child_by_field_name("arguments")):
+                for part in field_parts(node, "arguments"):
                     yield from _all_literals(part)
         case _:
             pass
@@ -933,12 +897,10 @@ def _declaration(name: str, at: Node) -> Node | None:
     for around, part in ancestors(at):
         if around.type not in {"statement_block", "program"}:
             continue
-        for statement in reversed(
-            [one for one in parts(around) if one.end_byte <= part.start_byte]
-        ):
+        for statement in reversed(preceding(part, around)):
             if statement.type in {"lexical_declaration", "variable_declaration"}:
                 for declarator in parts(statement):
-                    if text_of(declarator.child_by_field_name("name")) == name:
+                    if field_text(declarator, "name") == name:
                         return declarator
     return None
 
@@ -946,19 +908,18 @@ def _declaration(name: str, at: Node) -> Node | None:
 def _function_named(name: str, root: Node) -> Node | None:
     for node in walk(root):
         if node.type == "function_declaration":
-            if text_of(node.child_by_field_name("name")) == name:
+            if field_text(node, "name") == name:
                 return node
         elif node.type == "variable_declarator":
-            value = node.child_by_field_name("value")
-            is_named = text_of(node.child_by_field_name("name")) == name
+            value = field(node, "value")
+            is_named = field_text(node, "name") == name
             if is_named and value is not None and value.type in _FUNCTIONS:
                 return value
     return None
 
 
-def _is_input(expression: Node, around: Node, site: Node) -> bool:
+def _is_input(name: str, around: Node, site: Node) -> bool:
     """Whether an expression is used otherwise than to compare it."""
-    name = text_of(expression)
     if not re.fullmatch(r"[\w$.\[\]]+", name):
         return False
     for node in walk(around):
@@ -973,23 +934,21 @@ def _is_compared(node: Node, end: Node, site: Node) -> bool:
     for around, part in ancestors(node, end):
         match around.type:
             case "binary_expression":
-                if text_of(around.child_by_field_name("operator")) in _COMPARISONS:
+                if field_text(around, "operator") in _COMPARISONS:
                     return True
             case "call_expression" | "new_expression":
                 if around == site:
                     return True
-                chain = _chain(around.child_by_field_name("function"))
+                chain = _chain(field(around, "function"))
                 return part.type == "arguments" and not _HARMLESS.isdisjoint(chain[:1] + chain[-1:])
             case "variable_declarator":
-                return part == around.child_by_field_name("name")
+                return part == field(around, "name")
             case "formal_parameters" | "array_pattern" | "object_pattern":
                 return True
             case "for_in_statement":
-                return part == around.child_by_field_name("left")
+                return part == field(around, "left")
             case "statement_block" | "arrow_function":
-                return around.type == "arrow_function" and part != around.child_by_field_name(
-                    "body"
-                )
+                return around.type == "arrow_function" and part != field(around, "body")
             case _:
                 pass
     return False

@@ -7,6 +7,7 @@ cannot be told from an unchanged one.
 import json
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from random import Random
 
@@ -104,6 +105,20 @@ class Literal:
         pieces[at] = other_text(pieces[at], rng, distance)
         text = "".join(pieces)
         return NewText(text=text, value=text if self.is_raw else _decoded(text))
+
+
+def two_values(rng: Random, *, differ: bool) -> tuple[int | str, int | str]:
+    """Two values for an assertion that is added to a test."""
+    value = rng.choice((rng.randrange(1, 40), "".join(rng.sample("aeilnorst", 5))))
+    other = other_value(value, rng) if differ else value
+    assert isinstance(other, int | str)
+    return value, other
+
+
+def telling(found: Iterable[Literal]) -> list[Literal]:
+    """The literals of an expression; truths only if there is nothing else."""
+    every = list(found)
+    return [literal for literal in every if literal.kind is not ValueKind.TRUTH] or every
 
 
 def displayed(value: Value) -> str:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Protocol
 
+from tree_sitter import Node
+
 from agentbench.integrity.expectation_changes.other_values import NEAR, Distance
 from agentbench.integrity.foreign_expectations.literals import Literal
 from agentbench.integrity.foreign_expectations.syntax import ByteEdit, ForeignSource
@@ -25,6 +27,35 @@ class ExpectedLiteral:
     distance: Distance = NEAR
     row: int | None = None
     """The index of its row, if it belongs to one of a table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A place where a test compares, and the expressions of which one may be expected."""
+
+    node: Node
+    candidates: tuple[Node, ...]
+    distance: Distance = NEAR
+    doubt: int = 0
+
+    def expected(self, literal: Literal, doubt: int, row: int | None = None) -> ExpectedLiteral:
+        """A literal of one of the expressions."""
+        return ExpectedLiteral(
+            literal=literal,
+            doubt=doubt,
+            site=self.node.start_byte,
+            distance=self.distance,
+            row=row,
+        )
+
+    def of_argument(self, call: Node, argument: Node, doubt: int) -> "Comparison":
+        """This comparison in a helper, for the argument of a call that it compares."""
+        return Comparison(
+            node=call,
+            candidates=(argument,),
+            distance=self.distance,
+            doubt=max(self.doubt, doubt) + 1,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

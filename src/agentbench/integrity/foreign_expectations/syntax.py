@@ -35,6 +35,16 @@ def text_of(node: Node | None) -> str:
     return (node.text or b"").decode("utf-8", "replace") if node is not None else ""
 
 
+def field(node: Node | None, name: str) -> Node | None:
+    """A part of a node by the name that the grammar gives it."""
+    return node.child_by_field_name(name) if node is not None else None
+
+
+def field_text(node: Node | None, name: str) -> str:
+    """The source text of a field; empty if there is none."""
+    return text_of(field(node, name))
+
+
 def line_of(node: Node) -> int:
     """The line in which a node begins, counted from 1."""
     return node.start_point[0] + 1
@@ -59,6 +69,16 @@ def walk(root: Node, *, into: Iterable[str] = ()) -> Iterator[Node]:
 def parts(node: Node | None) -> list[Node]:
     """The named parts of a node, without comments."""
     return [one for one in node.named_children if one.type != "comment"] if node else []
+
+
+def field_parts(node: Node | None, name: str) -> list[Node]:
+    """The named parts of a field, without comments."""
+    return parts(field(node, name))
+
+
+def preceding(part: Node, around: Node) -> list[Node]:
+    """The named parts of a node before one of them, without comments."""
+    return [one for one in parts(around) if one.end_byte <= part.start_byte]
 
 
 def ancestors(node: Node, end: Node | None = None) -> Iterator[tuple[Node, Node]]:
@@ -86,6 +106,13 @@ class ByteEdit:
     start: int
     end: int
     text: str
+
+
+def emptied(comment: Node) -> ByteEdit:
+    """An edit that leaves a comment without text, on as many lines."""
+    text = text_of(comment)
+    empty = "//" if text.startswith("//") else f"/*{chr(10) * text.count(chr(10))}*/"
+    return ByteEdit(start=comment.start_byte, end=comment.end_byte, text=empty)
 
 
 def apply_edits(content: bytes, edits: Iterable[ByteEdit]) -> str:

@@ -57,6 +57,9 @@ _SYSTEM_FILES = (
     "alternatives", "ca-certificates", "crypto-policies", "ld.so.cache", "ld.so.conf",
     "ld.so.conf.d", "localtime", "magic", "mime.types", "pki", "protocols", "services", "ssl",
     "timezone",
+    # Links of Debian's Java and Maven in /usr lead here, and Maven does not start without them. The
+    # files next to these may hold passwords.
+    "java-*/security", "java-*/*.properties", "java-*/*.cfg", "maven/m2*.conf", "maven/logging",
 )  # fmt: skip
 _NETWORK_FILES = ("hosts", "nsswitch.conf", "resolv.conf", "pip.conf")
 _OWN_FILES = {
@@ -170,13 +173,15 @@ def system_binds(*, network: bool) -> Iterator[BindMount]:
     for path in folders:
         if path.is_dir() and not path.is_symlink():
             yield BindMount(source=path, target=PurePosixPath(path))
-    for name in (*_SYSTEM_FILES, *(_NETWORK_FILES if network else ())):
-        path = Path("/etc", name)
-        if not path.exists():
-            continue
-        # The address of a package index may contain credentials.
-        if name != "pip.conf" or (os.access(path, os.R_OK) and "@" not in path.read_text()):
-            yield BindMount(source=path.resolve(), target=PurePosixPath(path))
+    for pattern in (*_SYSTEM_FILES, *(_NETWORK_FILES if network else ())):
+        for path in sorted(Path("/etc").glob(pattern)):
+            if not path.exists():
+                continue
+            # The address of a package index may contain credentials.
+            if path.name != "pip.conf" or (
+                os.access(path, os.R_OK) and "@" not in path.read_text()
+            ):
+                yield BindMount(source=path.resolve(), target=PurePosixPath(path))
 
 
 def system_arguments(*, network: bool) -> list[str]:
