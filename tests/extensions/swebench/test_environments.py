@@ -148,6 +148,13 @@ def test_a_recipe_of_another_language_has_its_runner_its_report_and_an_image_wit
     assert (tests.command, tests.before) == ("build/bin/printf-test", ("make printf-test",))
 
 
+def test_a_recipe_names_the_first_file_of_tests_as_one_word():
+    recipe = one(runner="tap", test_command="ruby -v {file}", before=("ls {file}",), install="")
+    found = environment_of(instance(), EnvironmentSources(shipped=recipe))
+    tests = found.for_tests(["test/a b.rb", "test/other.rb"]).tests()
+    assert (tests.command, tests.before) == ("ruby -v 'test/a b.rb'", ("ls 'test/a b.rb'",))
+
+
 def test_every_shipped_recipe_starts_a_runner():
     runners = {each.repo: each.test_runner for each in shipped_recipes().recipe if not each.refuse}
     assert (runners["axios/axios"], runners["gin-gonic/gin"]) == (Runner.MOCHA, Runner.GO)

@@ -35,7 +35,7 @@ DOCKERFILE: Final = "environment/Dockerfile"
 DATING_PIP: Final = "26.0.1"
 """A pip that can ignore files by the date of their upload; older ones ignore the date silently."""
 
-_STEM = "{stem}"
+_FILE, _STEM = "{file}", "{stem}"
 _SETUP_SECONDS = 1800.0
 # The limit of SWE-bench's own harness.
 _TEST_SECONDS = 1800.0
@@ -99,10 +99,15 @@ class InstanceEnvironment:
 
     def for_tests(self, files: Sequence[str]) -> "InstanceEnvironment":
         """The environment of an instance with these files of tests."""
-        stem = PurePosixPath(files[0]).stem if files else ""
-        command = self.command.replace(_STEM, stem)
-        before = tuple(line.replace(_STEM, shlex.quote(stem)) for line in self.before)
-        return replace(self, command=command, before=before)
+        first = PurePosixPath(files[0]) if files else PurePosixPath()
+        values = {_FILE: shlex.quote(str(first)), _STEM: shlex.quote(first.stem)}
+
+        def fill(line: str) -> str:
+            for placeholder, value in values.items():
+                line = line.replace(placeholder, value)
+            return line
+
+        return replace(self, command=fill(self.command), before=tuple(map(fill, self.before)))
 
     def with_project_version(self, version: str) -> "InstanceEnvironment":
         """The environment with the project's version in its set-up, since no git tag gives it."""
