@@ -440,6 +440,12 @@ def test_django_in_an_image_of_the_data_set_has_its_runner_too():
         ("python3 ./runtests.py --verbosity 2", Runner.DJANGO),
         ("pytest -rA --no-header", Runner.PYTEST),
         ("", Runner.PYTEST),
+        ("go test -v ./...", Runner.GO),
+        ("cargo test --no-fail-fast", Runner.CARGO),
+        ("npx jest --verbose", Runner.JEST),
+        ("yarn vitest run --reporter=verbose", Runner.VITEST),
+        ("npx mocha --reporter spec", Runner.MOCHA),
+        ("node --test", Runner.NODE),
     ],
 )
 def test_the_command_of_swe_rebench_or_of_a_recipe_selects_the_runner(command, runner):
