@@ -148,11 +148,12 @@ def test_a_recipe_of_another_language_has_its_runner_its_report_and_an_image_wit
     assert (tests.command, tests.before) == ("build/bin/printf-test", ("make printf-test",))
 
 
-def test_a_recipe_names_the_first_file_of_tests_as_one_word():
-    recipe = one(runner="tap", test_command="ruby -v {file}", before=("ls {file}",), install="")
+def test_a_recipe_names_the_files_of_tests_each_as_one_word():
+    recipe = one(runner="tap", test_command="run {files}", before=("ls {files}",), install="")
     found = environment_of(instance(), EnvironmentSources(shipped=recipe))
     tests = found.for_tests(["test/a b.rb", "test/other.rb"]).tests()
-    assert (tests.command, tests.before) == ("ruby -v 'test/a b.rb'", ("ls 'test/a b.rb'",))
+    assert tests.command == "run 'test/a b.rb' test/other.rb"
+    assert tests.before == ("ls 'test/a b.rb' test/other.rb",)
 
 
 def test_every_shipped_recipe_starts_a_runner():

@@ -35,7 +35,7 @@ DOCKERFILE: Final = "environment/Dockerfile"
 DATING_PIP: Final = "26.0.1"
 """A pip that can ignore files by the date of their upload; older ones ignore the date silently."""
 
-_FILE, _STEM = "{file}", "{stem}"
+_FILES, _STEM = "{files}", "{stem}"
 _SETUP_SECONDS = 1800.0
 # The limit of SWE-bench's own harness.
 _TEST_SECONDS = 1800.0
@@ -100,8 +100,8 @@ class InstanceEnvironment:
 
     def for_tests(self, files: Sequence[str]) -> "InstanceEnvironment":
         """The environment of an instance with these files of tests."""
-        first = PurePosixPath(files[0]) if files else PurePosixPath()
-        values = {_FILE: shlex.quote(str(first)), _STEM: shlex.quote(first.stem)}
+        stem = PurePosixPath(files[0]).stem if files else ""
+        values = {_FILES: shlex.join(files), _STEM: shlex.quote(stem)}
 
         def fill(line: str) -> str:
             for placeholder, value in values.items():
