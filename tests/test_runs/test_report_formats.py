@@ -37,6 +37,33 @@ def test_pattern_of_the_report_is_one_word_of_the_shell():
 
 
 @pytest.mark.parametrize(
+    ("line", "file"),
+    [
+        ("sh -c 'make check | ./to-tap' tests/a.sh", "tests/a.sh"),
+        ("sh -c 'cd build && ctest'", "sh"),
+        ("./build.sh --test", "build.sh"),
+    ],
+)
+def test_a_script_for_the_shell_is_no_file_of_tests(line, file):
+    runner = runner_with(Runner.TAP, line, report="")
+    request = RunRequest(runner=runner, timeout=MINUTE)
+    (case,) = runner.report({"output": "ok 1 - adds\n1..1\n"}, request).cases
+    assert case.node_id == f"{file}::adds"
+
+
+def test_a_result_that_names_a_file_keeps_its_name_as_printed():
+    runner = runner_with(Runner.TAP, report="")
+    request = RunRequest(runner=runner, timeout=MINUTE)
+    output = "ok 1 - tests/jqtest\nok 2 - tests/a.rb > adds > twice\n1..2\n"
+    files = {"output": output, "sources": "./tests/jqtest\n./tests/a.rb\n"}
+    whole, inner = runner.report(files, request).cases
+    assert whole.node_id == "tests/jqtest::the whole file"
+    assert "tests/jqtest" in whole.names
+    assert inner.node_id == "tests/a.rb::adds > twice"
+    assert "adds > twice" in inner.names
+
+
+@pytest.mark.parametrize(
     "damage",
     [
         "",

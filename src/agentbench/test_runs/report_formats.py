@@ -281,7 +281,9 @@ def _program_of(words: Iterable[str]) -> str:
     words = list(words)
     for word in words:
         path = PurePosixPath(word)
-        is_path = not word.startswith("-") and ("/" in word or path.suffix)
+        # A word with blanks is a script for `sh -c`, and no path.
+        is_path = not word.startswith("-") and not re.search(r"\s", word)
+        is_path = is_path and ("/" in word or bool(path.suffix))
         if is_path and not path.is_absolute() and ".." not in path.parts and path.parts:
             return str(path)
     return PurePosixPath(words[0]).name
@@ -473,7 +475,9 @@ class _TapStream:
             if (first.removeprefix("./")) in project.paths:
                 # node-tap and others run each file as a test of its own.
                 file, name = first.removeprefix("./"), rest if arrow else "the whole file"
-            report.cases.append(replace(case, node_id=node_id_of(file, name), names=(name,)))
+            # Whole as printed, too: lists of other tools have it.
+            names = tuple(dict.fromkeys((name, str(case.node_id))))
+            report.cases.append(replace(case, node_id=node_id_of(file, name), names=names))
 
 
 _TEST_FOLDERS = frozenset({"test", "tests", "spec", "specs", "t", "__tests__", "testdata"})

@@ -148,6 +148,14 @@ def test_a_recipe_of_another_language_has_its_runner_its_report_and_an_image_wit
     assert (tests.command, tests.before) == ("build/bin/printf-test", ("make printf-test",))
 
 
+def test_a_recipe_names_the_files_of_tests_each_as_one_word():
+    recipe = one(runner="tap", test_command="run {files}", before=("ls {files}",), install="")
+    found = environment_of(instance(), EnvironmentSources(shipped=recipe))
+    tests = found.for_tests(["test/a b.rb", "test/other.rb"]).tests()
+    assert tests.command == "run 'test/a b.rb' test/other.rb"
+    assert tests.before == ("ls 'test/a b.rb' test/other.rb",)
+
+
 def test_every_shipped_recipe_starts_a_runner():
     runners = {each.repo: each.test_runner for each in shipped_recipes().recipe if not each.refuse}
     assert (runners["axios/axios"], runners["gin-gonic/gin"]) == (Runner.MOCHA, Runner.GO)
@@ -433,6 +441,12 @@ def test_django_in_an_image_of_the_data_set_has_its_runner_too():
         ("python3 ./runtests.py --verbosity 2", Runner.DJANGO),
         ("pytest -rA --no-header", Runner.PYTEST),
         ("", Runner.PYTEST),
+        ("go test -v ./...", Runner.GO),
+        ("cargo test --no-fail-fast", Runner.CARGO),
+        ("npx jest --verbose", Runner.JEST),
+        ("yarn vitest run --reporter=verbose", Runner.VITEST),
+        ("npx mocha --reporter spec", Runner.MOCHA),
+        ("node --test", Runner.NODE),
     ],
 )
 def test_the_command_of_swe_rebench_or_of_a_recipe_selects_the_runner(command, runner):

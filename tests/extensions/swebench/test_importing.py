@@ -287,6 +287,7 @@ FOREIGN = [
     ({"uuid": "x", "messages": [], "tools": []}, "is the trajectory of an agent; import the data"),
     ({"repo_name": "a", "commit_hash": "0", "expected_output_json": "{}"}, "is a row of R2E-Gym"),
     ({"org": "a", "repo": "b", "fix_patch": ""}, "is a row of Multi-SWE-bench"),
+    ({"instance_id": "a-1", "patch": "", "F2P": "[]"}, "is a row of SWE-PolyBench"),
     ({"instance_id": "a-1", "model_patch": "x"}, "is a prediction; judge it with `agentbench run"),
     ({"responses_create_params": "{"}, "found 'responses_create_params'"),
     (
@@ -323,6 +324,37 @@ def test_row_in_another_language_is_imported_with_the_runner_of_its_recipe(take,
     origin = read_origin(folder)
     assert origin is not None
     assert origin.test_files == ("src/a_test.go",)
+
+
+def test_row_of_v2_in_another_language_is_imported_with_its_own_command(take, project):
+    row = project.instance(
+        patch=patch_of("src/a.go", "", "package a\n"),
+        test_patch=patch_of("src/a_test.go", "", "package a\n") + patch_of("src/data", "", "1\n"),
+        FAIL_TO_PASS=["TestSum/three"],
+        PASS_TO_PASS=[],
+        language="go",
+        image_name="docker.io/swerebenchv2/acme-counting:7-0a1b2c3",
+        install_config={"install": ["go mod download"], "test_cmd": ["go test -v ./..."]},
+    )
+    imported = take(row, sources=EnvironmentSources())
+    assert imported.rejections == []
+    (folder,) = imported.written
+    table = tomllib.loads((folder / "task.toml").read_text())
+    assert (table["tests"]["runner"], table["tests"]["command"]) == ("go", "go test -v ./...")
+    origin = read_origin(folder)
+    assert origin is not None
+    assert origin.test_files == ("src/a_test.go",)
+
+
+def test_row_of_v2_whose_command_needs_a_recipe_is_rejected_in_one_line(take, project):
+    config = {"install": ["npm ci"], "test_cmd": ["npm test", "cat report.txt"]}
+    row = project.instance(language="js", install_config=config, image_name="x/y:z")
+    (refusal,) = take(row, sources=EnvironmentSources()).rejections
+    assert refusal.what == "'js', and no recipe says how its tests run; give one with --recipes"
+    config["test_cmd"] = ["npx jest --verbose", "npm test"]
+    row = project.instance(language="js", install_config=config, image_name="x/y:z")
+    (refusal,) = take(row, sources=EnvironmentSources()).rejections
+    assert refusal.what.startswith("install_config.test_cmd is 'npm test', and agentbench judges")
 
 
 def test_row_in_another_language_is_rejected(take, project):

@@ -113,6 +113,12 @@ def test_a_row_of_v2_is_set_up_by_its_image_where_the_repository_has_its_own_fol
     assert "ln -s /workspace /b\n" in dockerfile
 
 
+def test_the_set_up_of_another_language_installs_no_packages_of_python():
+    config = {"install": ["npm ci", "npm run build"], "test_cmd": ["npx jest --verbose"]}
+    found = environment(install_config=config, language="ts")
+    assert (found.setup.shared, found.setup.commands) == ((), ("npm ci && npm run build",))
+
+
 def test_a_row_of_swe_bench_live_is_set_up_by_the_image_of_its_id():
     found = environment(test_cmds=["pytest -rA"], pull_number="1", log_parser="pytest")
     dockerfile = found.files[DOCKERFILE].decode()

@@ -19,7 +19,7 @@ _FOREIGN_FIELDS = {
     "trajectory": "is the trajectory of an agent; import the data set of the instances",
     "messages": "is the trajectory of an agent; import the data set of the instances",
     "model_patch": "is a prediction; judge it with `agentbench run --agent predictions:FILE`",
-    "fix_patch": "is a row of Multi-SWE-bench, which judges with other runners than pytest",
+    "fix_patch": "is a row of Multi-SWE-bench, whose commands are in its code, not in its rows",
 }
 """The kind of a row without `patch`, by one of its fields."""
 
@@ -53,6 +53,9 @@ def foreign_row(value: Mapping[str, object]) -> tuple[str, str] | None:
             return "", f"expected the fields of an instance, such as instance_id; found {found}"
         return None
     if not any(name in value for name in _TESTS):
+        if "F2P" in value:
+            why = "is a row of SWE-PolyBench, whose logs its own parsers read, one for a project"
+            return "F2P", why
         return "FAIL_TO_PASS", "is missing, and PASS_TO_PASS too; no test judges this instance"
     return None
 

@@ -29,18 +29,19 @@ from agentbench.tasks.task_file import (
     TestsTable,
 )
 from agentbench.tasks.test_command import parse_test_command
-from agentbench.tasks.test_runner_name import Runner
+from agentbench.tasks.test_runner_name import PYTHON_RUNNERS, Runner
 
 DOCKERFILE: Final = "environment/Dockerfile"
 DATING_PIP: Final = "26.0.1"
 """A pip that can ignore files by the date of their upload; older ones ignore the date silently."""
 
-_STEM = "{stem}"
+_FILES, _STEM = "{files}", "{stem}"
 _SETUP_SECONDS = 1800.0
 # The limit of SWE-bench's own harness.
 _TEST_SECONDS = 1800.0
 _USER = "1000:1000"
 _PIP = "python -m pip install"
+_EDITABLE: Final[str] = InstallRecipe.model_fields["install"].default
 # The pip of that time put the project's folder on sys.path, and some tests expect it there.
 _EDITABLE_AS_THEN = "PIP_CONFIG_SETTINGS=editable_mode=compat"
 _OFFICIAL_IMAGE = "swebench/sweb.eval.x86_64.{hub_id}:latest"
@@ -100,9 +101,14 @@ class InstanceEnvironment:
     def for_tests(self, files: Sequence[str]) -> "InstanceEnvironment":
         """The environment of an instance with these files of tests."""
         stem = PurePosixPath(files[0]).stem if files else ""
-        command = self.command.replace(_STEM, stem)
-        before = tuple(line.replace(_STEM, shlex.quote(stem)) for line in self.before)
-        return replace(self, command=command, before=before)
+        values = {_FILES: shlex.join(files), _STEM: shlex.quote(stem)}
+
+        def fill(line: str) -> str:
+            for placeholder, value in values.items():
+                line = line.replace(placeholder, value)
+            return line
+
+        return replace(self, command=fill(self.command), before=tuple(map(fill, self.before)))
 
     def with_project_version(self, version: str) -> "InstanceEnvironment":
         """The environment with the project's version in its set-up, since no git tag gives it."""
@@ -180,12 +186,6 @@ def runner_of(instance: SwebenchInstance, sources: EnvironmentSources) -> Runner
         return parse_test_command(command).runner
     except ValueError:
         return Runner.PYTEST
-
-
-def recipe_of(instance: SwebenchInstance, sources: EnvironmentSources) -> InstallRecipe | None:
-    """The recipe of an instance; the user's own come first."""
-    own = find_recipe(sources.own, instance.repo, instance.version)
-    return own or find_recipe(sources.shipped, instance.repo, instance.version)
 
 
 def check_image_template(template: str) -> None:
@@ -403,18 +403,32 @@ def _test_command(field_name: str, commands: Sequence[str]) -> str:
         "pytest" if _ANY_PYTEST.fullmatch(command.strip()) else command.strip()
         for command in commands
     )
-    wrong = [each for each in found if each != "pytest" and not _ANY_OTHER.fullmatch(each)]
+    wrong = [
+        each
+        for each in found
+        if each != "pytest" and not _ANY_OTHER.fullmatch(each) and not _starts_other_runner(each)
+    ]
     if wrong or len(found) > 1:
         raise UnknownEnvironmentError(
             f"{field_name} is {(wrong or list(found))[-1][:80]!r}, and agentbench judges with one "
-            "command for pytest, unittest or Django's runtests.py"
+            "command for pytest, unittest, Django's runtests.py, go test, cargo test, jest, "
+            "vitest, mocha or node --test; a recipe can give another one"
         )
     return next(iter(found), "pytest")
+
+
+def _starts_other_runner(command: str) -> bool:
+    """Whether a command without a shell's operators starts a runner of another language."""
+    try:
+        return parse_test_command(command).runner not in PYTHON_RUNNERS
+    except ValueError:
+        return False
 
 
 def _recipe_of(repo: str, config: InstallConfig, frozen: str) -> InstallRecipe:
     """The environment in a SWE-rebench instance, with the frozen requirements of its image."""
     command = _test_command("install_config.test_cmd", config.test_cmd)
+    is_python = parse_test_command(command).runner in PYTHON_RUNNERS
     if config.needs_conda(frozen):
         raise UnknownEnvironmentError(
             "install_config.packages is environment.yml, which needs conda; give an image with "
@@ -426,8 +440,8 @@ def _recipe_of(repo: str, config: InstallConfig, frozen: str) -> InstallRecipe:
             python=config.python or None,
             apt=apt_packages(config.pre_install)[0],
             pre_install=config.commands(frozen),
-            packages=config.requirements(),
-            install=config.install or InstallRecipe.model_fields["install"].default,
+            packages=config.requirements() if is_python else (),
+            install=config.install or (_EDITABLE if is_python else ""),
             test_command=command,
             env=config.env_vars,
         )

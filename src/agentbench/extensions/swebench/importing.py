@@ -18,7 +18,6 @@ from agentbench.extensions.swebench.environments import (
     InstanceEnvironment,
     UnknownEnvironmentError,
     environment_of,
-    recipe_of,
     runner_of,
 )
 from agentbench.extensions.swebench.import_state import (
@@ -295,7 +294,7 @@ class _InstanceImporter:
             maker = (
                 self._reversed_content(instance)
                 if instance.makes_the_bug
-                else nullcontext(self._plain_content(instance))
+                else nullcontext(self._plain_content(instance, surroundings))
             )
             with maker as content:
                 if content.untagged_version is not None:
@@ -321,7 +320,9 @@ class _InstanceImporter:
 
         return read
 
-    def _plain_content(self, instance: SwebenchInstance) -> conversion.TaskContent:
+    def _plain_content(
+        self, instance: SwebenchInstance, surroundings: InstanceEnvironment
+    ) -> conversion.TaskContent:
         assert instance.test_patch is not None  # parse_instance has checked it
         assert instance.base_commit is not None
         _checked_files("patch", instance.patch)
@@ -337,21 +338,11 @@ class _InstanceImporter:
                     git_history.apply_patch_to_commit(patch_bytes(patch), mirror)
         return conversion.TaskContent(
             repo=RepoTable(url=url, commit=instance.base_commit),
-            test_files=self._files_of_tests(instance, test_files),
+            test_files=_files_of_tests(surroundings, test_files),
             tests_patch=patch_bytes(instance.test_patch),
             solution_patch=patch_bytes(instance.patch),
             untagged_version=version,
         )
-
-    def _files_of_tests(
-        self, instance: SwebenchInstance, files: Iterable[PurePosixPath]
-    ) -> tuple[str, ...]:
-        """The files of the test patch that a runner can run."""
-        recipe = recipe_of(instance, self.choice.sources)
-        if recipe is None or recipe.test_runner in PYTHON_RUNNERS:
-            return tuple(str(path) for path in files if path.suffix == ".py")
-        runner = runner_for(parse_test_command(recipe.test_command, recipe.runner))
-        return tuple(str(path) for path in files if runner.is_test_file(path))
 
     @contextmanager
     def _reversed_content(self, instance: SwebenchInstance) -> Iterator[conversion.TaskContent]:
@@ -377,6 +368,17 @@ class _InstanceImporter:
         if not mirror.has_commit:
             raise _RejectedError("base_commit", f"{url} has no commit {commit}")
         return mirror
+
+
+def _files_of_tests(
+    surroundings: InstanceEnvironment, files: Iterable[PurePosixPath]
+) -> tuple[str, ...]:
+    """The files of the test patch that a runner can run."""
+    command = parse_test_command(surroundings.command, surroundings.runner)
+    if command.runner in PYTHON_RUNNERS:
+        return tuple(str(path) for path in files if path.suffix == ".py")
+    runner = runner_for(command)
+    return tuple(str(path) for path in files if runner.is_test_file(path))
 
 
 def _checked_files(name: str, patch: str) -> tuple[PurePosixPath, ...]:

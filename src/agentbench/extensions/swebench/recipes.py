@@ -41,7 +41,7 @@ class InstallRecipe(Schema):
     install: str = "python -m pip install -e ."
     runner: Runner | None = None  # None: the one that the command starts
     test_command: TestLine = "pytest"
-    """`{stem}` in it and in `before` is the name of the first file of tests, without its suffix."""
+    """`{files}` in it and in `before` are the files of tests, `{stem}` the name of the first."""
     report: str = ""  # the files that the command writes, for the runner `junit`
     before: tuple[ShellLine, ...] = ()
     """Commands before every judged run, such as the build of an extension."""
