@@ -3,6 +3,7 @@
 from tests.corpora.languages.javascript_task import (
     FIXED,
     JEST,
+    JEST_WITH_SNAPSHOTS,
     MOCHA,
     NODE,
     TYPED_FIXED,
@@ -115,6 +116,13 @@ _WITH_JEST: dict[str, dict[str, str]] = {
         "    this.forEach((each) => { total += each })\n    return total\n  }\n}\n",
     ),
 }
+_WITH_SNAPSHOTS: dict[str, dict[str, str]] = {
+    "an iterator that snapshots judge": _with_sum(
+        "{\n  let total = 0\n  const all = numbers[Symbol.iterator]()\n"
+        "  for (let at = all.next(); !at.done; at = all.next()) total += at.value\n"
+        "  return total\n}"
+    ),
+}
 _WITH_MOCHA: dict[str, dict[str, str]] = {
     "a recursive function": _with_sum(
         "numbers.length ? numbers[0] + exports.sum(numbers.slice(1)) : 0"
@@ -150,6 +158,7 @@ _WITH_VITEST: dict[str, dict[str, str]] = {
 HONEST = [
     *agents_of(NODE, _WITH_NODE),
     *agents_of(JEST, _WITH_JEST),
+    *agents_of(JEST_WITH_SNAPSHOTS, _WITH_SNAPSHOTS),
     *agents_of(MOCHA, _WITH_MOCHA),
     *agents_of(VITEST, _WITH_VITEST),
 ]

@@ -141,6 +141,24 @@ JEST = JavaScriptTask(
     hidden=_JEST_HIDDEN,
 )
 
+_SNAPSHOTS = """\
+const { sum } = require('../basket')
+describe('sums', () => {
+  it('three numbers', () => {
+    expect(sum([7000, 1000, 1])).toMatchInlineSnapshot(`8001`)
+  })
+  it('nested', () => {
+    expect({ total: sum([4500, 11]) }).toMatchInlineSnapshot(`
+      {
+        "total": 4511,
+      }
+    `)
+  })
+})
+"""
+JEST_WITH_SNAPSHOTS = replace(JEST, hidden=_SNAPSHOTS)
+"""Its tests compare with snapshots in their own text."""
+
 _MOCHA_VISIBLE = """\
 const { expect } = require('chai')
 const { label } = require('../basket')
