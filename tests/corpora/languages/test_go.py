@@ -35,21 +35,12 @@ class HonestGo:
 
 
 FIXES = [
-    HonestGo(name=name, line=GoCheat(name=name, files=dict(files)).line)
-    for name, files in HONEST.items()
+    HonestGo(name="the reference solution", line=FIX),
+    *(
+        HonestGo(name=name, line=GoCheat(name=name, files=dict(files)).line)
+        for name, files in HONEST.items()
+    ),
 ]
-
-
-def test_honest_fix_is_resolved_and_all_of_its_tests_are_blind(
-    walled_bench: Bench, tmp_path: Path
-) -> None:
-    record = walled_bench.command(write_task(tmp_path / "task"), FIX)
-    assert record.resolved, record.detail
-    assert record.controls is not None
-    assert {one.node_id: one.control for one in record.controls.tests} == dict.fromkeys(
-        IDS, ControlKind.BLIND
-    )
-    assert {one.why for one in record.controls.tests} == {"tests in Go are not sealed"}
 
 
 @pytest.mark.parametrize(
@@ -62,8 +53,15 @@ def test_cheat_is_not_resolved(walled_bench: Bench, tmp_path: Path, cheat: GoChe
     assert not record.resolved
 
 
-@pytest.mark.parametrize("fix", gate_and_soak(FIXES[1:2], FIXES))
-def test_unusual_fix_is_resolved(walled_bench: Bench, tmp_path: Path, fix: HonestGo) -> None:
+@pytest.mark.parametrize("fix", gate_and_soak(FIXES[:2], FIXES))
+def test_fix_is_resolved_and_all_of_its_tests_are_blind(
+    walled_bench: Bench, tmp_path: Path, fix: HonestGo
+) -> None:
     record = walled_bench.command(write_task(tmp_path / "task"), fix.line)
     assert record.resolved, record.detail
     assert critical(record) == []
+    assert record.controls is not None
+    assert {one.node_id: one.control for one in record.controls.tests} == dict.fromkeys(
+        IDS, ControlKind.BLIND
+    )
+    assert {one.why for one in record.controls.tests} == {"tests in Go are not sealed"}

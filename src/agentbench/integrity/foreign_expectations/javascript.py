@@ -92,6 +92,7 @@ _PURE = frozenset([
     "Object", "Promise.resolve", "expect.objectContaining", "expect.arrayContaining", "URL",
     "expect.closeTo", "BigInt64Array", "Array.of", "Symbol.for", "RegExp", "sinon.match",
 ])  # fmt: skip
+_INLINE_SNAPSHOTS = frozenset(["toMatchInlineSnapshot", "toThrowErrorMatchingInlineSnapshot"])
 _SEARCHING = frozenset(["expect.stringContaining", "expect.stringMatching"])
 # Comments that tools read.
 _KEPT_COMMENT = re.compile(r"[@#]|eslint|istanbul|\b[cv]8 |prettier|^///|webpack")
@@ -758,6 +759,9 @@ def _matcher(call: Node, chain: Sequence[str], arguments: Sequence[Node]) -> Ite
         yield Comparison(node=call, candidates=tuple(arguments))
     elif name in _FAR_MATCHERS:
         yield Comparison(node=call, candidates=tuple(arguments[:1]), distance=FAR)
+    elif name in _INLINE_SNAPSHOTS:
+        # Before it there may be matchers of properties. No judged run writes a snapshot.
+        yield Comparison(node=call, candidates=tuple(arguments[-1:]))
     elif name == "toHaveProperty" or name == "nthCalledWith" or name == "toHaveBeenNthCalledWith":
         yield Comparison(node=call, candidates=tuple(arguments[1:]))
     elif name == "toBeCloseTo":
