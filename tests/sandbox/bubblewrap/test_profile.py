@@ -34,6 +34,28 @@ def test_no_system_folder_is_bound_writable() -> None:
     assert not any(bind.writable or bind.target == PurePosixPath("/") for bind in binds)
 
 
+def test_settings_of_java_are_bound_without_passwords(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = {
+        "java-17-openjdk/security/java.security",
+        "java-17-openjdk/logging.properties",
+        "maven/m2.conf",
+        "maven/logging/simplelogger.properties",
+    }
+    secret = {"java-17-openjdk/management/jmxremote.password", "maven/settings.xml"}
+    for name in shown | secret:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.setattr(profile, "_ETC", tmp_path)
+    bound = [str(bind.target) for bind in system_binds(network=False)]
+
+    def is_bound(name: str) -> bool:
+        return any(PurePosixPath("/etc", name).is_relative_to(target) for target in bound)
+
+    assert {name for name in shown | secret if is_bound(name)} == shown
+
+
 def test_memory_file_systems_are_bounded() -> None:
     arguments = system_arguments(network=False)
     created = [n for n, word in enumerate(arguments) if word == "--tmpfs"]

@@ -24,6 +24,7 @@ from agentbench.sandbox.interface import (
     SnapshotId,
 )
 from agentbench.scoring.evidence import Ending
+from tests.needed import require_tool
 from tests.sandbox.conformance import SandboxConformance
 from tests.sandbox.conformance_base import LIMITS, python, sh
 
@@ -225,9 +226,9 @@ def test_a_program_with_an_equals_sign_is_started(walled: Sandbox) -> None:
     assert walled.run(command("./a=b", "fine")).stdout == "fine\n"
 
 
+@pytest.mark.soak  # the machines of the gate have no Maven; test_profile has the rule
 def test_maven_of_this_machine_starts_without_its_passwords(walled: Sandbox) -> None:
-    if not Path("/usr/bin/mvn").exists():
-        pytest.skip("needs Maven")
+    require_tool("mvn")
     started = walled.run(command("mvn", "--version"))
     assert started.exit_code == 0, started.stdout + started.stderr
     found = walled.run(command("sh", "-c", "find -L /etc -name '*settings*.xml' -o -name 'jmx*'"))

@@ -61,6 +61,7 @@ _SYSTEM_FILES = (
     # files next to these may hold passwords.
     "java-*/security", "java-*/*.properties", "java-*/*.cfg", "maven/m2*.conf", "maven/logging",
 )  # fmt: skip
+_ETC = Path("/etc")
 _NETWORK_FILES = ("hosts", "nsswitch.conf", "resolv.conf", "pip.conf")
 _OWN_FILES = {
     "/etc/passwd": "root:x:0:0::/root:/bin/sh\n"
@@ -174,14 +175,15 @@ def system_binds(*, network: bool) -> Iterator[BindMount]:
         if path.is_dir() and not path.is_symlink():
             yield BindMount(source=path, target=PurePosixPath(path))
     for pattern in (*_SYSTEM_FILES, *(_NETWORK_FILES if network else ())):
-        for path in sorted(Path("/etc").glob(pattern)):
+        for path in sorted(_ETC.glob(pattern)):
             if not path.exists():
                 continue
             # The address of a package index may contain credentials.
             if path.name != "pip.conf" or (
                 os.access(path, os.R_OK) and "@" not in path.read_text()
             ):
-                yield BindMount(source=path.resolve(), target=PurePosixPath(path))
+                target = PurePosixPath("/etc", path.relative_to(_ETC))
+                yield BindMount(source=path.resolve(), target=target)
 
 
 def system_arguments(*, network: bool) -> list[str]:
