@@ -1,4 +1,4 @@
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -130,76 +130,76 @@ def test_globs_select_hidden_tests(pocket, head):
     assert "no file of tests" in str(split_fix(head, commit, tests=("checks/*",)))
 
 
-def test_deleted_test_is_not_runnable(tmp_path):
-    origin = Origin(tmp_path / "less")
-    origin.write("a.py", "A = 1\n")
-    origin.write("test_a.py", "def test_a():\n    pass\n")
-    origin.commit()
-    (origin.path / "test_a.py").unlink()
-    origin.write("a.py", "A = 2\n")
-    mirror, commit = found(origin)
-    assert split_fix(mirror, commit) == "it adds or changes no file of tests"
+def test_deleted_test_is_not_runnable(changed):
+    test = "def test_a():\n    pass\n"
+    found = changed({"a.py": "A = 1\n", "test_a.py": test}, {"a.py": "A = 2\n", "test_a.py": None})
+    assert found == "it adds or changes no file of tests"
 
 
-def test_helper_file_is_no_test(tmp_path):
-    origin = Origin(tmp_path / "used")
-    origin.write("a.py", "A = 1\n")
-    origin.write("tests/fakes.py", "def make():\n    pass\n")
-    origin.commit()
-    origin.write("a.py", "A = 2\n")
-    origin.write("tests/fakes.py", "def make():\n    return 1\n")
-    origin.write("tests/conftest.py", "def test_it():\n    return 1\n")
-    mirror, commit = found(origin)
-    assert split_fix(mirror, commit) == "it adds or changes no file of tests"
+def test_helper_file_is_no_test(changed):
+    found = changed(
+        {"a.py": "A = 1\n", "tests/fakes.py": "def make():\n    pass\n"},
+        {
+            "a.py": "A = 2\n",
+            "tests/fakes.py": "def make():\n    return 1\n",
+            "tests/conftest.py": "def test_it():\n    return 1\n",
+        },
+    )
+    assert found == "it adds or changes no file of tests"
 
 
-def test_the_language_is_that_of_most_tests(tmp_path):
-    origin = Origin(tmp_path / "both")
-    origin.write("calc/sum.go", "package calc\n")
-    origin.commit()
-    origin.write("calc/sum.go", "package calc\n\nfunc Sum() int { return 1 }\n")
-    origin.write("calc/sum_test.go", "package calc\nfunc TestSum(t *testing.T) {}\n")
-    origin.write("calc/more_test.go", "package calc\nfunc TestMore(t *testing.T) {}\n")
-    origin.write("tools/test_tool.py", "def test_tool():\n    pass\n")
-    mirror, commit = found(origin)
-    fix = split_fix(mirror, commit)
+def test_the_language_is_that_of_most_tests(changed):
+    fix = changed(
+        {"calc/sum.go": "package calc\n"},
+        {
+            "calc/sum.go": "package calc\n\nfunc Sum() int { return 1 }\n",
+            "calc/sum_test.go": "package calc\nfunc TestSum(t *testing.T) {}\n",
+            "calc/more_test.go": "package calc\nfunc TestMore(t *testing.T) {}\n",
+            "tools/test_tool.py": "def test_tool():\n    pass\n",
+        },
+    )
     assert isinstance(fix, FixCommit)
     assert {path.name for path in fix.tests} == {"sum_test.go", "more_test.go"}
     assert b"test_tool.py" in fix.tests_patch
     assert b"test" not in fix.solution_patch
 
 
-def test_tests_between_rusts_source_are_explained(tmp_path):
-    origin = Origin(tmp_path / "crate")
-    origin.write("src/lib.rs", "pub fn one() -> u32 { 2 }\n")
-    origin.commit()
+def test_tests_between_rusts_source_are_explained(changed):
     test = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn it() {}\n}\n"
-    origin.write("src/lib.rs", f"pub fn one() -> u32 {{ 1 }}\n{test}")
-    assert "`#[cfg(test)]`" in split_fix(*found(origin))
+    found = changed(
+        {"src/lib.rs": "pub fn one() -> u32 { 2 }\n"},
+        {"src/lib.rs": f"pub fn one() -> u32 {{ 1 }}\n{test}"},
+    )
+    assert "`#[cfg(test)]`" in found
 
 
-def test_links_are_refused(tmp_path):
-    origin = Origin(tmp_path / "linked")
-    origin.write("a.py", "A = 1\n")
-    origin.commit()
-    origin.write("a.py", "A = 2\n")
-    origin.write("test_a.py", "def test_a():\n    pass\n")
-    (origin.path / "b.py").symlink_to("a.py")
-    mirror, commit = found(origin)
-    assert split_fix(mirror, commit) == "it changes an entry that is not a plain file: b.py"
+def test_links_are_refused(changed):
+    after = {"a.py": "A = 2\n", "test_a.py": "def test_a():\n    pass\n", "b.py": Path("a.py")}
+    found = changed({"a.py": "A = 1\n"}, after)
+    assert found == "it changes an entry that is not a plain file: b.py"
 
 
-def test_unparsable_source_may_be_a_fix(tmp_path):
-    origin = Origin(tmp_path / "old")
-    origin.write("a.py", "print 'a'\n")
-    origin.commit()
-    origin.write("a.py", "print 'b'\n")
-    origin.write("test_a.py", "def test_a():\n    pass\n")
-    mirror, commit = found(origin)
-    assert isinstance(split_fix(mirror, commit), FixCommit)
+def test_unparsable_source_may_be_a_fix(changed):
+    after = {"a.py": "print 'b'\n", "test_a.py": "def test_a():\n    pass\n"}
+    assert isinstance(changed({"a.py": "print 'a'\n"}, after), FixCommit)
 
 
-def found(origin):
-    commit = origin.commit()
-    mirror = mirror_of_head(origin.url, mirrors())
-    return mirror, find_commit(mirror, commit)
+@pytest.fixture
+def changed(tmp_path):
+    """Divides a commit that changes some files into others; None removes one, a path links."""
+
+    def changed(before, after):
+        origin = Origin(tmp_path / "origin")
+        for files in (before, after):
+            for name, content in files.items():
+                if content is None:
+                    (origin.path / name).unlink()
+                elif isinstance(content, Path):
+                    (origin.path / name).symlink_to(content)
+                else:
+                    origin.write(name, content)
+            commit = origin.commit()
+        mirror = mirror_of_head(origin.url, mirrors())
+        return split_fix(mirror, find_commit(mirror, commit))
+
+    return changed

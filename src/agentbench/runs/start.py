@@ -94,18 +94,14 @@ def check_agent_programs(
         from agentbench.agents.command import not_found_message
 
         names = ", ".join(task.id for task in tasks[:_CHECKED_TASKS])
-        local = next((each for each in missing if "/" in each and _lacks_permission(each)), None)
+        files = (each for each in missing if "/" in each and Path(each).is_file())
+        local = next((each for each in files if not os.access(each, os.X_OK)), None)
         hint = f"; {local} of this machine is not executable: chmod +x {local}" if local else ""
         raise UsageError(
             f"{not_found_message(missing)}; it must be in the task's image or repository, its "
             "set-up must install it, or it must be a file of this machine, as in ./fix.sh or with "
             f"--agent-files (looked for in {names}){hint}"
         )
-
-
-def _lacks_permission(path: str) -> bool:
-    """Whether a path is a file of this machine that may not be executed."""
-    return Path(path).is_file() and not os.access(path, os.X_OK)
 
 
 def missing_in_tasks(

@@ -65,7 +65,7 @@ def _node_id(test: JsonObject, name: str) -> str:
     if is_node_id(name):
         return name
     file = untrusted_json.text(test.get("filePath"), _MAX_NAME)
-    suites = test.get("suite")  # a list; a text before version 0.1 of the format
+    suites = test.get("suite")  # a list, the outer suite first, or one name
     outer = suites if isinstance(suites, list) else [suites]
     words = [untrusted_json.text(each, _MAX_NAME) for each in (*outer, name)]
     inner = " > ".join(filter(None, words))

@@ -15,9 +15,9 @@ from agentbench.validation.languages import Language, has_tests, is_named_as_tes
 
 # The usual folders of tests and their data.
 _TEST_FOLDERS = frozenset(
-    {"test", "tests", "unit_tests", "test_data", "testdata", "__tests__", "__mocks__"}
-    | {"__snapshots__"}
-)
+    {"test", "tests", "unit_tests", "test_data", "testdata",
+     "__tests__", "__mocks__", "__snapshots__"}
+)  # fmt: skip
 _PROSE = frozenset({".md", ".rst", ".txt", ".adoc"})
 _PROSE_FOLDERS = frozenset({"doc", "docs", "changelog", "changelog.d", "changes", "news"})
 

@@ -29,7 +29,7 @@ _LOCKED_INSTALLS = {
     "yarn.lock": "npx --yes yarn@1 install --frozen-lockfile",
 }
 _NODE_RUNNERS = (Runner.VITEST, Runner.JEST, Runner.MOCHA)
-"""The runners that are packages. A project that has two of them tests by the first one."""
+"""The runners that are packages, in the order in which they are tried."""
 
 
 def propose_other(
