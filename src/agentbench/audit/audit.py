@@ -9,7 +9,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from agentbench.attempt.record import AttemptRecord
-from agentbench.audit import attempt_rules, rule, task_rules
+from agentbench.audit import attempt_rules, rule, task_rules, unstated
 from agentbench.audit.run_facts import AttemptFacts, RunFolder, UnreadableRunFileError, read_attempt
 from agentbench.audit.task_facts import TaskFacts, read_task_facts
 from agentbench.errors import InputError
@@ -33,6 +33,8 @@ TASK_RULES: rule.Rules[TaskFacts] = {
     "secret-in-environment": task_rules.secrets_in_environment,
     "own-network": task_rules.own_networks_listed,
     "no-regression-tests": task_rules.no_regression_tests,
+    "unstated-name": unstated.unstated_names,
+    "unstated-message": unstated.unstated_messages,
     WEAK_CONTROL: task_rules.weakly_controlled,
     "not-read": task_rules.not_read,
 }
