@@ -30,6 +30,7 @@ from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
 from agentbench.tasks.writing import write_test_lists
 from agentbench.taxonomy import StageName
+from agentbench.validation.fairness_results import Fairness
 from agentbench.validation.mutation_results import MutationScore
 from agentbench.validation.task_proof import FollowRun, TaskProof, find_deciding_tests, run_proofs
 
@@ -71,6 +72,9 @@ class StoredProof(Schema):
     )
     strength: MutationScore | None = Field(
         default=None, description="the mutation score of the hidden tests; null: not measured"
+    )
+    fairness: Fairness | None = Field(
+        default=None, description="the right fixes that the tests reject; null: not measured"
     )
 
 

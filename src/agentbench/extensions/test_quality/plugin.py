@@ -6,7 +6,7 @@ from agentbench.core.extensions import Offer, Slot
 
 
 def _scores() -> ModuleType:
-    from agentbench.extensions.mutation import task_scores
+    from agentbench.extensions.test_quality import task_scores
 
     return task_scores
 

@@ -2,7 +2,7 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from agentbench.extensions.mutation.mutants import (
+from agentbench.extensions.test_quality.mutants import (
     FEW_MUTANTS,
     FixedFile,
     TouchedLines,
@@ -11,7 +11,7 @@ from agentbench.extensions.mutation.mutants import (
     mutants_of,
     touched_lines,
 )
-from agentbench.extensions.mutation.mutation_rewrites import undo_parts
+from agentbench.extensions.test_quality.mutation_rewrites import undo_parts
 from agentbench.python_source import python_syntax
 from agentbench.python_source.source_text import parse_source
 from agentbench.validation.mutation_results import MutationScope

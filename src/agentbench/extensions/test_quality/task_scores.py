@@ -9,7 +9,7 @@ import typer
 from agentbench.cli.process_setup import ExitCode, handling_signals
 from agentbench.core.display_text import printable
 from agentbench.errors import RunCancelled
-from agentbench.extensions.mutation.mutation_measurement import MutationScoreSettings, measure
+from agentbench.extensions.test_quality.mutation_measurement import MutationScoreSettings, measure
 from agentbench.runs.options import RunOptions
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors

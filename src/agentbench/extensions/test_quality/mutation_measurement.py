@@ -19,7 +19,7 @@ from agentbench.attempt.stages.baseline_run import baseline_run
 from agentbench.attempt.verifier import run_verifier
 from agentbench.core.files import FileContent, owned_folder
 from agentbench.errors import AttemptError, InputError, RunCancelled, UnavailableError
-from agentbench.extensions.mutation.mutants import FixedFile, Mutant, mutants_of
+from agentbench.extensions.test_quality.mutants import FixedFile, Mutant, mutants_of
 from agentbench.integrity.extraction import WorkspaceChange
 from agentbench.integrity.protection import JudgedChange
 from agentbench.runs.options import RunOptions

@@ -9,7 +9,7 @@ import pytest
 
 from agentbench.core.files import FileContent
 from agentbench.errors import InputError, RunCancelled, SandboxError
-from agentbench.extensions.mutation.mutation_measurement import (
+from agentbench.extensions.test_quality.mutation_measurement import (
     MutationScoreSettings,
     fixed_files,
     measure,

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.extensions.mutation.mutation_rewrites import changeable_nodes, rewrites_at
+from agentbench.extensions.test_quality.mutation_rewrites import changeable_nodes, rewrites_at
 from agentbench.python_source import python_syntax
 from agentbench.python_source.source_text import parse_source
 

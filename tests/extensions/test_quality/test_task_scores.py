@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 import typer
 
-from agentbench.extensions.mutation.task_scores import measure_valid_tasks
+from agentbench.extensions.test_quality.task_scores import measure_valid_tasks
 from agentbench.runs.options import RunOptions
 from agentbench.tasks.problem import TaskId
 from agentbench.validation.mutation_results import (
@@ -17,7 +17,7 @@ from agentbench.validation.mutation_results import (
 )
 from agentbench.validation.task_validation import ValidationResult, read_proof
 from tests.e2e.small_task import BUGGY, SmallTask, patch_of
-from tests.extensions.mutation.test_mutation_measurement import SUMMED, WEAK, Faulty
+from tests.extensions.test_quality.test_mutation_measurement import SUMMED, WEAK, Faulty
 from tests.fakes.staging import local_provider
 from tests.validation.test_mutation_results import strength_of
 

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from types import CodeType
 
 from agentbench.errors import InputError
-from agentbench.extensions.mutation.mutation_rewrites import (
+from agentbench.extensions.test_quality.mutation_rewrites import (
     Rewrite,
     changeable_nodes,
     rewrites_at,
