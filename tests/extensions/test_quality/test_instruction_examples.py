@@ -64,7 +64,7 @@ def test_examples_run_in_the_base_and_in_a_fix(tmp_path):
     assert before[0] == ExampleOutcome("value", "2")
     assert after[0] == ExampleOutcome("value", "3")
     assert after[1] == ExampleOutcome("value", "")
-    assert after[2] == ExampleOutcome("value", "{ 0\nNone")
+    assert after[2] == ExampleOutcome("value", "{ 0\n")
     assert after[3].kind == "TypeError"
     assert after[4] == ExampleOutcome("unknown", "unknown_name")
     assert after[5] == ExampleOutcome("value", "<object object at 0x>")

@@ -7,7 +7,7 @@ import ast
 import builtins
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from agentbench.audit.unstated import NAME, is_message, plain
@@ -36,6 +36,8 @@ _REPORTING = frozenset({"warn", "warning", "error", "info", "debug", "critical",
     *("log", "print", "echo", "fail", "exit", "skip")
 }
 _MESSAGE_NAMES = re.compile(r"(?i)(^|_)(msg|message|error|reason|help|warning|description)s?$")
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_LEAST_WORD = 4  # characters
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _NEW_WORD = "problem:"
 
@@ -48,6 +50,7 @@ class Variant:
     change: MutantChange
     edits: Mapping[PurePosixPath, tuple[SourceEdit, ...]]
     new_files: Mapping[PurePosixPath, str] = field(default_factory=dict)
+    subject: frozenset[str] = frozenset()  # of a part: the words of its names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +89,18 @@ def partial_variants(files: Sequence[FixedFile]) -> Iterator[Variant]:
         if not file.is_comment(rewrite)
     ]
     if len(parts) > 1:
-        for file, rewrite in parts:
-            yield file.variant(VariantKind.PART, rewrite)
+        subjects = [words_of(*file.scopes_at(rewrite.span)) for file, rewrite in parts]
+        for at, (file, rewrite) in enumerate(parts):
+            # `is_upper` and `is_upper_hessenberg`: what tells a part from the others is its own.
+            others = frozenset().union(*subjects[:at], *subjects[at + 1 :])
+            subject = subjects[at] - others
+            yield replace(file.variant(VariantKind.PART, rewrite), subject=subject)
+
+
+def words_of(*names: str) -> frozenset[str]:
+    """The words that names consist of, in lower case and without a plural's s."""
+    found = (word.lower() for name in names for word in _WORDS.findall(name))
+    return frozenset(word.removesuffix("s") for word in found if len(word) >= _LEAST_WORD)
 
 
 def apply_variants(
@@ -170,6 +183,19 @@ class _ParsedFile:
             for kind, text, what in _other_forms(parents, self.source, given):
                 span = self.source.span(node)
                 yield kind, Rewrite(span=span, text=text, what=what)
+
+    def scopes_at(self, span: SourceSpan) -> list[str]:
+        """The names of the functions and classes around a range."""
+        first, last = (
+            self.source.line_of(at) for at in (span.start, max(span.start, span.end - 1))
+        )
+        return [
+            node.name
+            for node in ast.walk(self.source.tree)
+            if isinstance(node, (*_FUNCTIONS, ast.ClassDef))
+            and node.lineno <= last
+            and first <= (node.end_lineno or node.lineno)
+        ]
 
     def moved_functions(self) -> Iterator[Variant]:
         """A new function of the module in a module of its own, imported from there."""

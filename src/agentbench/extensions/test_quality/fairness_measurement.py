@@ -24,6 +24,7 @@ from agentbench.extensions.test_quality.equal_variants import (
     equal_variants,
     groups_of,
     partial_variants,
+    words_of,
 )
 from agentbench.extensions.test_quality.instruction_examples import (
     ExampleOutcome,
@@ -47,6 +48,7 @@ from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 from agentbench.validation.fairness_results import (
     Fairness,
+    VariantKind,
     VariantOutcome,
     VariantResult,
 )
@@ -192,11 +194,13 @@ class _Measurement:
         if broken:
             detail = f"{min(broken)}, a test of the project, fails"
             self._add(variant, VariantOutcome.NOT_EQUAL, detail=detail)
-        elif (other := self._other_example(contents)) is not None:
+        elif (other := self._other_example(variant, contents)) is not None:
             detail = f"another outcome of the instruction's example {other!r}"
             self._add(variant, VariantOutcome.NOT_EQUAL, detail=detail)
+        elif why := self._why_asked_for(variant, failed):
+            self._add(variant, VariantOutcome.NOT_EQUAL, detail=why)
         else:
-            rejected_by = tuple(sorted(set(failed) & self.fixed))
+            rejected_by = tuple(sorted(self.fixed.intersection(failed)))
             message = failed[rejected_by[0]] if rejected_by else ""
             assertion = " ".join(message.split())[:_LONGEST_ASSERTION]
             self._add(
@@ -251,15 +255,33 @@ class _Measurement:
     ) -> tuple[ExampleOutcome, ...]:
         return run_examples(self.context, self.pieces, self.modules, files)
 
-    def _other_example(self, contents: Mapping[PurePosixPath, bytes]) -> str | None:
-        """An example whose outcome is not the reference's; None: there is none."""
+    def _why_asked_for(self, variant: Variant, failed: Iterable[NodeId]) -> str:
+        """Why the instruction may ask for a part in words; empty: it says nothing of it."""
+        if variant.kind is not VariantKind.PART:
+            return ""
+        names = (node_id.rpartition("::")[2].partition("[")[0] for node_id in failed)
+        subject = variant.subject | words_of(*(name.removeprefix("test") for name in names))
+        if not subject:
+            return "no name tells what the part is about"
+        shared = subject & words_of(self.given.instruction)
+        return f"the instruction speaks of it: {', '.join(sorted(shared))}" if shared else ""
+
+    def _other_example(
+        self, variant: Variant, contents: Mapping[PurePosixPath, bytes]
+    ) -> str | None:
+        """An example whose outcome is not the reference's; None: there is none.
+
+        The text of a value that the instruction does not show is open, except without a part.
+        """
         if not self.shown:
             return None
         outcomes = self._outcomes(self._change(contents).files)
         if len(outcomes) < len(self.shown):
             return self.pieces[len(outcomes)]
+        is_exact = variant.kind is VariantKind.PART
         for piece, one, other in zip(self.pieces, outcomes, self.shown, strict=False):
-            if not one.equals(other):
+            is_open = one.is_value and other.is_value and not self.given.says(other.text)
+            if not one.equals(other) and (is_exact or not is_open):
                 return piece
         return None
 

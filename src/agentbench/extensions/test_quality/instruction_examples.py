@@ -36,9 +36,13 @@ class ExampleOutcome(NamedTuple):
     kind: str
     text: str
 
+    @property
+    def is_value(self) -> bool:
+        return self.kind == "value"
+
     def equals(self, other: "ExampleOutcome") -> bool:
         """Whether two outcomes are the same; the words of an exception do not count."""
-        both_values = self.kind == other.kind == "value"
+        both_values = self.is_value and other.is_value
         return self == other if both_values else self.kind == other.kind
 
 

@@ -33,7 +33,8 @@ def run(piece: str, names: Dict[str, Any]) -> str:
         tree.body.pop()
         last = compile(ast.Expression(end.value), "<example>", "eval")
     exec(compile(tree, "<example>", "exec"), names)
-    return repr(eval(last, names)) if last is not None else ""
+    value = eval(last, names) if last is not None else None
+    return "" if value is None else repr(value)
 
 
 def outcome(piece: str, names: Dict[str, Any], modules: List[str]) -> List[str]:
