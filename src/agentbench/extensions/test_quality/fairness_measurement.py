@@ -82,7 +82,8 @@ def measure_fairness(task: Task, settings: FairnessSettings, provider: SandboxPr
     why_not = why_no_mutants(task)
     if not why_not:
         try:
-            with prepared_context(task, settings.options, provider, settings.cancel) as context:
+            prepared = prepared_context(task, settings.options, provider, settings.cancel)
+            with prepared as (context, _):
                 measured = _Measurement.of(context, facts, began + settings.within.total_seconds())
                 result = measured if isinstance(measured, str) else measured.result()
         except (AttemptError, InputError, UnavailableError) as error:
