@@ -1,6 +1,6 @@
 """All tasks whose faults are known, and the few that the gate tries."""
 
-from tests.corpora.task_quality import beyond, equals, unstated
+from tests.corpora.task_quality import beyond, both, equals, fair, unstated
 from tests.corpora.task_quality.case import QualityCase
 
 CASES: tuple[QualityCase, ...] = (
@@ -10,6 +10,8 @@ CASES: tuple[QualityCase, ...] = (
     *unstated.FAIR,
     *equals.FAIR,
     *beyond.FAIR,
+    *fair.FAIR,
+    *both.BOTH,
 )
 _IN_THE_GATE = {"durations-back-to-text"}
 

@@ -455,7 +455,8 @@ one divides groups. With a comma alone (`1,234`) nothing should change.
                 "def read_amount(text):",
                 """\
 def _decimal_mark(text):
-    return "," if -1 < text.rfind(".") < text.rfind(",") else "."
+    marks = [sign for sign in text if sign in ".,"]
+    return marks[-1] if "." in marks else "."
 
 
 def read_amount(text):""",
@@ -479,7 +480,7 @@ def test_the_decimal_mark():
 
 def test_a_decimal_comma():
     assert amounts.read_amount("1.234,50") == Decimal("1234.50")
-    assert amounts.read_amount(".1,5") == Decimal("1.5")
+    assert amounts.read_amount("1.234.567,50") == Decimal("1234567.50")
     assert amounts.read_amount("1,234") == Decimal("1234")
 """
     },
@@ -615,6 +616,10 @@ class Stock:
 ''',
         "tests/test_shop.py": """\
 import shop
+
+
+def test_names():
+    assert all(hasattr(shop, name) for name in shop.__all__)
 
 
 def test_taxes():
