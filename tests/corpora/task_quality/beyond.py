@@ -234,9 +234,21 @@ def test_conditions_are_joined(users):
 """,
     },
     instruction="""\
-`Query("users").where(city=None)` finds no row, although there are some without a city. SQLite says
-that `city = NULL` is never true. I would expect the rows whose city is NULL, also together with
-other conditions (`.where(city=None, name="bob")`).
+Rows without a value cannot be found:
+
+```python
+import sqlite3
+
+from orm import Query
+
+connection = sqlite3.connect(":memory:")
+connection.execute("CREATE TABLE users (name, city)")
+connection.execute("INSERT INTO users VALUES ('bob', NULL)")
+print(Query("users").where(city=None).rows(connection))  # [] instead of [('bob', None)]
+```
+
+SQLite says that `city = NULL` is never true. I would expect the rows whose city is NULL, also
+together with other conditions (`.where(city=None, name="bob")`).
 """,
     fix={
         "orm.py": (

@@ -914,8 +914,12 @@ part by part, and parts that are numbers are compared as numbers (rc.10 is newer
                 '    return [part.zfill(8) for part in re.split("[.-]", version)]',
                 '    numbers, _, pre = version.partition("+")[0].partition("-")\n'
                 '    release = [part.zfill(8) for part in numbers.split(".")]\n'
-                '    parts = [part.zfill(8) if part.isdigit() else part for part in pre.split(".")]'
-                "\n    return release, not pre, parts",
+                "    parts = []\n"
+                '    for part in pre.split("."):\n'
+                "        if part.isdigit():\n"
+                "            part = part.zfill(8)\n"
+                "        parts.append(part)\n"
+                "    return release, not pre, parts",
             ),
         )
     },

@@ -763,22 +763,22 @@ figs    12
     ),
     _lenient(
         TAGS,
-        "the test compares dicts, whose order does not count",
+        "the test sorts the counts; `items`, which is new in the fix, is a method of each dict",
         hidden={
             path: text.replace(
-                'list(found.items()) == [("python", 3), ("web", 2)]',
-                'found == {"python": 3, "web": 2}',
+                "list(found.items())",
+                "sorted(found.items())",
             )
             for path, text in TAGS.hidden.items()
         },
         # The order of the reference solution would be a part that no test sees.
-        fix=TAGS.right,
-        right={
+        fix={
             "tags.py": (
                 (
-                    "            found[tag] = found.get(tag, 0) + 1\n    return found",
-                    "            found[tag.lower()] = found.get(tag.lower(), 0) + 1\n"
-                    "    return dict(sorted(found.items()))",
+                    "    return found",
+                    "    lowered = {}\n    for tag, number in found.items():\n"
+                    "        lowered[tag.lower()] = lowered.get(tag.lower(), 0) + number\n"
+                    "    return lowered",
                 ),
             )
         },
