@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from tests.corpora.task_quality.case import QualityCase, Way
+from tests.corpora.task_quality.case import QualityCase, UnfairKind
 
 SLUGS = QualityCase(
     name="slugs-with-accents",
-    way=Way.BEYOND,
-    shown_by="the report shows accents; a test also asks that hyphens at the ends go",
+    kind=UnfairKind.BEYOND,
+    reason="the report shows accents; a test also asks that hyphens at the ends go",
     files={
         "slugs.py": '''\
 """Names of pages in URLs."""
@@ -94,8 +94,8 @@ def test_no_hyphens_at_the_ends():
 
 INTERVALS = QualityCase(
     name="intervals-that-touch",
-    way=Way.BEYOND,
-    shown_by="the report shows intervals that touch; a test also turns round reversed ones",
+    kind=UnfairKind.BEYOND,
+    reason="the report shows intervals that touch; a test also turns round reversed ones",
     files={
         "intervals.py": '''\
 """Intervals of working time, each a pair of hours."""
@@ -167,8 +167,8 @@ def test_reversed_intervals_are_turned_round():
 
 QUERIES = QualityCase(
     name="orm-where-none",
-    way=Way.BEYOND,
-    shown_by="the report speaks of None alone; a test also gives a list and wants `IN`",
+    kind=UnfairKind.BEYOND,
+    reason="the report speaks of None alone; a test also gives a list and wants `IN`",
     files={
         "orm.py": '''\
 """A query builder for SQLite."""
@@ -293,8 +293,8 @@ def test_rows_with_one_of_several_values(users):
 
 PLAYLIST = QualityCase(
     name="playlist-last-line",
-    way=Way.BEYOND,
-    shown_by="the report has a traceback for an empty line; a test also has a mark at the start",
+    kind=UnfairKind.BEYOND,
+    reason="the report has a traceback for an empty line; a test also has a mark at the start",
     files={
         "playlist.py": '''\
 """Read playlists: a line for each song, with its seconds, its artist and its title."""
@@ -400,8 +400,8 @@ FAIR = (
     replace(
         SLUGS,
         name="slugs-with-accents-asked",
-        way=None,
-        shown_by="the report asks for both",
+        kind=None,
+        reason="the report asks for both",
         instruction=f"""\
 {SLUGS.instruction}
 And `slugify("-- What now?")` should be `'what-now'`, without hyphens at its ends.
@@ -421,8 +421,8 @@ And `slugify("-- What now?")` should be `'what-now'`, without hyphens at its end
     replace(
         QUERIES,
         name="orm-where-none-asked",
-        way=None,
-        shown_by="the report asks for both",
+        kind=None,
+        reason="the report asks for both",
         instruction=f"""\
 {QUERIES.instruction}
 While you are at it: a list should find the rows with any of its values,

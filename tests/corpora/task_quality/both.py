@@ -1,13 +1,13 @@
 """Tasks with both faults: the tests reject a right fix, and they accept a wrong one."""
 
-from tests.corpora.task_quality.case import QualityCase, Way
+from tests.corpora.task_quality.case import QualityCase, UnfairKind
 
 PRINTER = QualityCase(
     name="printer-of-expressions",
-    way=Way.EQUAL,
+    kind=UnfairKind.EQUAL,
     rules=frozenset({"unstated-name"}),
-    shown_by="a test calls the private helper `_strength` of the reference solution",
-    wrong_because="a power of a power to the left loses its parentheses",
+    reason="a test calls the private helper `_strength` of the reference solution",
+    wrong_reason="a power of a power to the left loses its parentheses",
     files={
         "printer.py": '''\
 """Print expressions: numbers, names, and tuples of an operator and two expressions."""
@@ -137,9 +137,9 @@ def test_powers():
 
 MONTHS = QualityCase(
     name="months-later",
-    way=Way.BEYOND,
-    shown_by="a test also gives half a month and wants a `ValueError`",
-    wrong_because="February has 28 days in leap years, too",
+    kind=UnfairKind.BEYOND,
+    reason="a test also gives half a month and wants a `ValueError`",
+    wrong_reason="February has 28 days in leap years, too",
     files={
         "months.py": '''\
 """Due dates of contracts."""
@@ -273,10 +273,10 @@ def test_leap_years():
 
 SHARES = QualityCase(
     name="money-in-equal-shares",
-    way=Way.EQUAL,
+    kind=UnfairKind.EQUAL,
     rules=frozenset({"unstated-message"}),
-    shown_by="the tests compare the wording of a message that the report leaves open",
-    wrong_because="a refund gives the cents that are over to the last shares",
+    reason="the tests compare the wording of a message that the report leaves open",
+    wrong_reason="a refund gives the cents that are over to the last shares",
     files={
         "shares.py": '''\
 """Split bills among friends."""
@@ -379,10 +379,10 @@ def test_refunds():
 
 INI = QualityCase(
     name="ini-comments-after-values",
-    way=Way.UNSTATED,
+    kind=UnfairKind.UNSTATED,
     rules=frozenset({"unstated-name"}),
-    shown_by="the tests give the new keyword `inline_comments`; the report says `on request`",
-    wrong_because="a `#` in quotes begins a comment",
+    reason="the tests give the new keyword `inline_comments`; the report says `on request`",
+    wrong_reason="a `#` in quotes begins a comment",
     files={
         "inifile.py": '''\
 """Read files with sections: `[name]`, then lines of `key = value`."""
@@ -502,10 +502,10 @@ def test_quoted_values_have_no_comments():
 
 CACHE = QualityCase(
     name="cache-count-of-dropped",
-    way=Way.UNSTATED,
+    kind=UnfairKind.UNSTATED,
     rules=frozenset({"unstated-name"}),
-    shown_by="the tests read the new attribute `evictions`, which the report does not name",
-    wrong_because="`clear` does not start the count again",
+    reason="the tests read the new attribute `evictions`, which the report does not name",
+    wrong_reason="`clear` does not start the count again",
     files={
         "lru.py": '''\
 """A cache that drops what was not used for the longest time."""
@@ -632,9 +632,9 @@ def test_the_count_starts_again():
 
 WORDS = QualityCase(
     name="top-words-with-counts",
-    way=Way.EQUAL,
-    shown_by="the test wants the number right-aligned in four columns; the report says `before it`",
-    wrong_because="words that are as frequent have the order of the text",
+    kind=UnfairKind.EQUAL,
+    reason="the test wants the number right-aligned in four columns; the report says `before it`",
+    wrong_reason="words that are as frequent have the order of the text",
     files={
         "topwords.py": '''\
 """Print the most frequent words of a file: topwords FILE [COUNT]."""
@@ -744,9 +744,9 @@ def test_words_that_are_as_frequent():
 
 SCHEDULE = QualityCase(
     name="schedule-in-order-of-needs",
-    way=Way.EQUAL,
-    shown_by="the test wants one of several right orders; the report asks for any",
-    wrong_because="a circle is no error: its jobs are left out",
+    kind=UnfairKind.EQUAL,
+    reason="the test wants one of several right orders; the report asks for any",
+    wrong_reason="a circle is no error: its jobs are left out",
     files={
         "schedule.py": '''\
 """Bring jobs into an order; `needs` has for each job those that it needs."""
@@ -867,9 +867,9 @@ def test_a_circle():
 
 VERSIONS = QualityCase(
     name="versions-before-release",
-    way=Way.BEYOND,
-    shown_by="the report speaks of pre-releases; a test also has build metadata after a `+`",
-    wrong_because="numbers in pre-releases compare as texts",
+    kind=UnfairKind.BEYOND,
+    reason="the report speaks of pre-releases; a test also has build metadata after a `+`",
+    wrong_reason="numbers in pre-releases compare as texts",
     files={
         "versions.py": '''\
 """Compare version numbers."""
@@ -929,7 +929,7 @@ part by part, and parts that are numbers are compared as numbers (rc.10 is newer
 
 def test_pre_releases_are_older():
     assert versions.newest(["1.0.0", "1.0.0-rc.1"]) == "1.0.0"
-    assert versions.newest(["1.0.0-rc.1", "1.0.0-beta.2"]) == "1.0.0-rc.1"
+    assert versions.newest(["1.0.0-beta.2", "1.0.0-rc.1"]) == "1.0.0-rc.1"
     assert versions.newest(["1.0.0", "1.0.1-a"]) == "1.0.1-a"
 
 
@@ -970,9 +970,9 @@ def test_numbers_in_pre_releases():
 
 QUERY = QualityCase(
     name="query-with-several-values",
-    way=Way.EQUAL,
-    shown_by="the test wants the keys sorted; in a query their order does not matter",
-    wrong_because="None becomes the text `None`",
+    kind=UnfairKind.EQUAL,
+    reason="the test wants the keys sorted; in a query their order does not matter",
+    wrong_reason="None becomes the text `None`",
     files={
         "urls.py": '''\
 """Make URLs."""
@@ -1073,9 +1073,9 @@ def test_none_is_left_out():
 
 MARKUP = QualityCase(
     name="template-escapes-values",
-    way=Way.BEYOND,
-    shown_by="the report speaks of escaping; a test also wants an empty text for unknown names",
-    wrong_because="what is marked as safe is escaped, too",
+    kind=UnfairKind.BEYOND,
+    reason="the report speaks of escaping; a test also wants an empty text for unknown names",
+    wrong_reason="what is marked as safe is escaped, too",
     files={
         "markup.py": '''\
 """Fill templates for HTML: `{{ name }}` stands for a value."""

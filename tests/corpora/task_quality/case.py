@@ -13,7 +13,7 @@ Change = Mapping[str, str | tuple[tuple[str, str], ...]]
 _TEST = re.compile(r"^def (test_\w+)", re.MULTILINE)
 
 
-class Way(StrEnum):
+class UnfairKind(StrEnum):
     """How the hidden tests of a task reject right fixes."""
 
     UNSTATED = "unstated name"
@@ -32,33 +32,28 @@ class QualityCase:
     hidden: Mapping[str, str]
     """The deciding tests, which tests.patch adds to a file or a new file; all fail on the base."""
 
-    way: Way | None = None  # None: fair
+    kind: UnfairKind | None = None  # None: fair
     rules: frozenset[str] = frozenset()
     """The rules of the audit that name what lacks, by the definition of an unstated name."""
 
-    shown_by: str  # why the task is fair or unfair
+    reason: str  # why the task is fair or unfair
     right: Change
     """Another right fix: the tests of a fair task accept it, those of an unfair one do not."""
 
     wrong: Change = field(default_factory=dict)
     """A wrong fix that the tests accept; empty: the tests are not too wide."""
 
-    wrong_because: str = ""
+    wrong_reason: str = ""
     stronger: Mapping[str, str] = field(default_factory=dict)
     """Further tests, which the wrong fix fails and the reference solution passes."""
 
     @property
     def is_unfair(self) -> bool:
-        return self.way is not None
+        return self.kind is not None
 
     @property
     def is_too_wide(self) -> bool:
         return bool(self.wrong)
-
-    @property
-    def fail_to_pass(self) -> list[str]:
-        """The ids of the deciding tests."""
-        return [f"{path}::{name}" for path, text in self.hidden.items() for name in _names(text)]
 
     def write(self, folder: Path, *, stronger: bool = False) -> Path:
         """Write the task into a new folder and return it; on request with the stronger tests."""
@@ -66,10 +61,11 @@ class QualityCase:
             path = folder / "repo" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        hidden = self.hidden | {
-            path: f"{self.hidden.get(path, '')}{text}" for path, text in self._added(stronger)
-        }
-        ids = [f"{path}::{name}" for path, text in hidden.items() for name in _names(text)]
+        hidden = dict(self.hidden)
+        if stronger:
+            for path, text in self.stronger.items():
+                hidden[path] = hidden.get(path, "") + text
+        ids = [f"{path}::{name}" for path, text in hidden.items() for name in _TEST.findall(text)]
         (folder / "instruction.md").write_text(self.instruction)
         (folder / "solution.patch").write_text(self.patch(self.fix))
         (folder / "tests.patch").write_text(
@@ -83,9 +79,6 @@ class QualityCase:
             f'paths = ["tests"]\nfail_to_pass = {ids}\npass_to_pass = "baseline"\n'
         )
         return folder
-
-    def _added(self, stronger: bool) -> list[tuple[str, str]]:
-        return list(self.stronger.items()) if stronger else []
 
     def patch(self, change: Change) -> str:
         """A change of the base as a git patch."""
@@ -106,7 +99,3 @@ class QualityCase:
             assert text.count(before) == 1, (self.name, before)
             text = text.replace(before, after)
         return text
-
-
-def _names(text: str) -> list[str]:
-    return _TEST.findall(text)

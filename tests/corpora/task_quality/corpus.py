@@ -32,9 +32,9 @@ def _rows() -> Iterator[tuple[str, ...]]:
     yield "task", "too narrow", "too wide", "what shows it"
     yield ("---",) * 4
     for case in CASES:
-        reasons = [case.shown_by]
+        reasons = [case.reason]
         if case.is_too_wide:
-            reasons.append(f"accepted wrong fix: {case.wrong_because}")
-        narrow = case.way.value if case.way else "no"
+            reasons.append(f"accepted wrong fix: {case.wrong_reason}")
+        narrow = case.kind.value if case.kind else "no"
         wide = "yes" if case.is_too_wide else "no"
         yield f"`{case.name}`", narrow, wide, "; ".join(reasons)

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from tests.corpora.task_quality.case import QualityCase, Way
+from tests.corpora.task_quality.case import QualityCase, UnfairKind
 
 DEPOSIT = QualityCase(
     name="ledger-negative-deposit",
-    way=Way.EQUAL,
+    kind=UnfairKind.EQUAL,
     rules=frozenset({"unstated-message"}),
-    shown_by="the tests compare the wording of a message that the report leaves open",
+    reason="the tests compare the wording of a message that the report leaves open",
     files={
         "ledger.py": '''\
 """Accounts with a balance in cents."""
@@ -104,8 +104,8 @@ def test_a_deposit_is_positive():
 
 SHORTEST = QualityCase(
     name="graph-shortest-path",
-    way=Way.EQUAL,
-    shown_by="the tests want a list of nodes, a tuple is refused; the report says neither",
+    kind=UnfairKind.EQUAL,
+    reason="the tests want a list of nodes, a tuple is refused; the report says neither",
     files={
         "graphs.py": '''\
 """Questions about graphs: a mapping from each node to those that follow it."""
@@ -226,9 +226,9 @@ def reversed_graph(graph):''',
 
 UNITS = QualityCase(
     name="units-of-different-kinds",
-    way=Way.EQUAL,
+    kind=UnfairKind.EQUAL,
     rules=frozenset({"unstated-name"}),
-    shown_by="the tests want a `TypeError`; the report says an error, and nothing tells which",
+    reason="the tests want a `TypeError`; the report says an error, and nothing tells which",
     files={
         "units.py": '''\
 """Convert lengths and masses."""
@@ -307,8 +307,8 @@ def test_lengths_are_no_masses():
 
 TABLE = QualityCase(
     name="table-columns-line-up",
-    way=Way.EQUAL,
-    shown_by="the tests want two spaces between columns; the report asks that they line up",
+    kind=UnfairKind.EQUAL,
+    reason="the tests want two spaces between columns; the report asks that they line up",
     files={
         "tables.py": '''\
 """Print rows of a query on a terminal."""
@@ -393,9 +393,9 @@ def test_lines_end_without_blanks():
 
 AMOUNT = QualityCase(
     name="amount-with-decimal-comma",
-    way=Way.EQUAL,
+    kind=UnfairKind.EQUAL,
     rules=frozenset({"unstated-name"}),
-    shown_by="a test calls the private helper `_decimal_mark` of the reference solution",
+    reason="a test calls the private helper `_decimal_mark` of the reference solution",
     files={
         "amounts.py": '''\
 """Read amounts of money from bank statements."""
@@ -498,8 +498,8 @@ def test_a_decimal_comma():
 
 TAGS = QualityCase(
     name="tags-in-any-case",
-    way=Way.EQUAL,
-    shown_by="a test compares the order of a dict; the report asks for counts alone",
+    kind=UnfairKind.EQUAL,
+    reason="a test compares the order of a dict; the report asks for counts alone",
     files={
         "tags.py": '''\
 """The tags of a blog's posts."""
@@ -572,9 +572,9 @@ def test_case_does_not_matter():
 
 SHOP = QualityCase(
     name="shop-bulk-price",
-    way=Way.EQUAL,
+    kind=UnfairKind.EQUAL,
     rules=frozenset({"unstated-name"}),
-    shown_by="the test imports the new module `shop.discounts`; the report asks for `shop` alone",
+    reason="the test imports the new module `shop.discounts`; the report asks for `shop` alone",
     files={
         "shop/__init__.py": '''\
 """A small shop."""
@@ -693,10 +693,10 @@ def net(cents''',
 NARROW = (DEPOSIT, SHORTEST, UNITS, TABLE, AMOUNT, TAGS, SHOP)
 
 
-def _lenient(case: QualityCase, shown_by: str, **changes: object) -> QualityCase:
+def _lenient(case: QualityCase, reason: str, **changes: object) -> QualityCase:
     """The same task with other tests, which accept the other fix."""
-    unlabelled = {"way": None, "rules": frozenset(), "shown_by": shown_by}
-    return replace(case, name=f"{case.name}-lenient", **(unlabelled | changes))
+    name = f"{case.name}-lenient"
+    return replace(case, name=name, kind=None, rules=frozenset(), reason=reason, **changes)
 
 
 FAIR = (
@@ -733,8 +733,8 @@ FAIR = (
     replace(
         TABLE,
         name="table-columns-line-up-stated",
-        way=None,
-        shown_by="the report shows the output with its two spaces",
+        kind=None,
+        reason="the report shows the output with its two spaces",
         instruction=f"""\
 {TABLE.instruction}
 That is, with two blanks between columns:

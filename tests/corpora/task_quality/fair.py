@@ -4,7 +4,7 @@ from tests.corpora.task_quality.case import QualityCase
 
 EXPORT = QualityCase(
     name="rows-as-csv-text",
-    shown_by="the new name is parallel to `to_json_text` and `to_html_text` of the project",
+    reason="the new name is parallel to `to_json_text` and `to_html_text` of the project",
     files={
         "formats.py": '''\
 """Rows of a report in several formats; each row is a dict with the same keys."""
@@ -101,7 +101,7 @@ def to_html_text(rows):''',
 
 COMMENTS = QualityCase(
     name="comments-too-long",
-    shown_by="the message that a test compares is a constant of the project",
+    reason="the message that a test compares is a constant of the project",
     files={
         "forms.py": '''\
 """Checks of what visitors enter."""
@@ -175,7 +175,7 @@ def test_long_comments():
 
 TODO = QualityCase(
     name="todo-documented-option",
-    shown_by="the option that the tests give is documented in README.md",
+    reason="the option that the tests give is documented in README.md",
     files={
         "README.md": """\
 # todo
@@ -268,7 +268,7 @@ def test_done_tasks(path, capsys):
 
 PROXY = QualityCase(
     name="proxy-of-the-environment",
-    shown_by="the environment variable that the test sets is documented in docs/network.md",
+    reason="the environment variable that the test sets is documented in docs/network.md",
     files={
         "docs/network.md": """\
 # Network
@@ -348,7 +348,7 @@ def test_proxy_of_the_environment():
 
 INCLUDES = QualityCase(
     name="configuration-includes-itself",
-    shown_by="the reference has a new exception, the test expects the base that the report names",
+    reason="the reference has a new exception, the test expects the base that the report names",
     files={
         "confread.py": '''\
 """Read configurations: lines of `key = value`, and `include NAME`."""
@@ -452,7 +452,7 @@ def test_a_file_that_includes_itself():
 
 DEPENDENTS = QualityCase(
     name="build-dependents",
-    shown_by="the order of the result is open, and the tests sort it",
+    reason="the order of the result is open, and the tests sort it",
     files={
         "build.py": '''\
 """What has to be built again after a change."""
@@ -531,7 +531,7 @@ def test_everything_that_needs_a_target():
 
 ENTRIES = QualityCase(
     name="log-entry-with-its-line",
-    shown_by="the test looks for the line's number alone, which the report asks for",
+    reason="the test looks for the line's number alone, which the report asks for",
     files={
         "logfile.py": '''\
 """Read log files: `LEVEL text` in each line."""
@@ -613,7 +613,7 @@ def test_a_bad_line_has_its_number():
 
 PAGES = QualityCase(
     name="pages-of-a-list",
-    shown_by="the tests make lists of what the new function gives, which the report names",
+    reason="the tests make lists of what the new function gives, which the report names",
     files={
         "paging.py": '''\
 """Divide results into pages."""
@@ -697,7 +697,7 @@ def page_count(items, size):''',
 
 CALCULATOR = QualityCase(
     name="calculator-with-signs",
-    shown_by="the reference has new private functions, and the tests use the public one alone",
+    reason="the reference has new private functions, and the tests use the public one alone",
     files={
         "calculator.py": '''\
 """Values of expressions with +, -, * and /."""
@@ -806,7 +806,7 @@ def _product(rest):""",
 
 STATUS = QualityCase(
     name="status-as-json",
-    shown_by="the tests read the JSON, so that order and white space do not count",
+    reason="the tests read the JSON, so that order and white space do not count",
     files={
         "status.py": '''\
 """The status of a service, as its page prints it."""

@@ -12,7 +12,7 @@ from agentbench.scoring.evidence import Severity
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.taxonomy import FailureReason
-from tests.corpora.task_quality.case import QualityCase, Way
+from tests.corpora.task_quality.case import QualityCase, UnfairKind
 from tests.corpora.task_quality.corpus import CASES, in_the_gate, table
 from tests.e2e.bench import Bench
 from tests.tiers import gate_and_soak
@@ -82,12 +82,12 @@ def test_audit_names_what_the_tests_need_and_nothing_gives(
     assert needed == case.rules, found
 
 
-def test_each_way_has_several_tasks_and_as_many_are_fair() -> None:
+def test_each_kind_has_several_tasks_and_as_many_are_fair() -> None:
     assert len({case.name for case in CASES}) == len(CASES)
-    narrow = Counter(case.way for case in CASES if not case.is_too_wide)
-    both = Counter(case.way for case in _TOO_WIDE)
-    assert all(narrow[way] >= 4 and both[way] >= 2 for way in Way)
-    assert narrow[None] >= sum(narrow[way] for way in Way)
+    narrow = Counter(case.kind for case in CASES if not case.is_too_wide)
+    both = Counter(case.kind for case in _TOO_WIDE)
+    assert all(narrow[kind] >= 4 and both[kind] >= 2 for kind in UnfairKind)
+    assert narrow[None] >= sum(narrow[kind] for kind in UnfairKind)
     assert both.total() >= 10
     assert None not in both
 

@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from tests.corpora.task_quality.case import QualityCase, Way
+from tests.corpora.task_quality.case import QualityCase, UnfairKind
 
 _NAMES = frozenset({"unstated-name"})
 
 DURATIONS = QualityCase(
     name="durations-back-to-text",
-    way=Way.UNSTATED,
+    kind=UnfairKind.UNSTATED,
     rules=_NAMES,
-    shown_by="the tests call the new function `humanize`; the report gives no name",
+    reason="the tests call the new function `humanize`; the report gives no name",
     files={
         "durations.py": '''\
 """Durations as people write them: 1h30m, 45s, 2d."""
@@ -118,9 +118,9 @@ def total(texts):''',
 
 BACKOFF = QualityCase(
     name="backoff-spread-out",
-    way=Way.UNSTATED,
+    kind=UnfairKind.UNSTATED,
     rules=_NAMES,
-    shown_by="the tests give the new keyword `jitter`; the report speaks of a share alone",
+    reason="the tests give the new keyword `jitter`; the report speaks of a share alone",
     files={
         "backoff.py": '''\
 """Waits of a client between its attempts."""
@@ -251,9 +251,9 @@ def test_the_longest_wait_is_shortened_too():
 
 SETTINGS = QualityCase(
     name="settings-file-of-the-environment",
-    way=Way.UNSTATED,
+    kind=UnfairKind.UNSTATED,
     rules=_NAMES,
-    shown_by="the tests set the new environment variable `MAILER_SETTINGS`; nothing names it",
+    reason="the tests set the new environment variable `MAILER_SETTINGS`; nothing names it",
     files={
         "mailer/__init__.py": "",
         "mailer/settings.py": '''\
@@ -340,9 +340,9 @@ def test_the_environment_names_the_file(tmp_path):
 
 LINE_COUNT = QualityCase(
     name="line-count-without-files",
-    way=Way.UNSTATED,
+    kind=UnfairKind.UNSTATED,
     rules=_NAMES,
-    shown_by="the tests give the new option `--summary`; the report names no option",
+    reason="the tests give the new option `--summary`; the report names no option",
     files={
         "linecount.py": '''\
 """Count the lines of files: linecount [--no-blank] FILE..."""
@@ -455,9 +455,9 @@ def test_the_sum_without_blank_lines(two, capsys):
 
 STORE = QualityCase(
     name="full-store-drops-silently",
-    way=Way.UNSTATED,
+    kind=UnfairKind.UNSTATED,
     rules=_NAMES,
-    shown_by="the tests expect the new exception `StoreFullError`; the report says an error",
+    reason="the tests expect the new exception `StoreFullError`; the report says an error",
     files={
         "store.py": '''\
 """A store for session data with a limited number of entries."""
@@ -570,15 +570,15 @@ def test_a_full_store_refuses_new_keys():
 NARROW = (DURATIONS, BACKOFF, SETTINGS, LINE_COUNT, STORE)
 
 
-def _stated(case: QualityCase, words: str, shown_by: str, **changes: object) -> QualityCase:
+def _stated(case: QualityCase, words: str, reason: str, **changes: object) -> QualityCase:
     """The same task with a report that says more."""
     return replace(
         case,
         name=f"{case.name}-stated",
         instruction=f"{case.instruction}\n{words}",
-        way=None,
+        kind=None,
         rules=frozenset(),
-        shown_by=shown_by,
+        reason=reason,
         **changes,
     )
 
