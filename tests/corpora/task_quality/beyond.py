@@ -9,6 +9,11 @@ SLUGS = QualityCase(
     kind=UnfairKind.BEYOND,
     reason="the report shows accents; a test also asks that hyphens at the ends go",
     files={
+        "README.md": """\
+# slugs
+
+Titles of posts become parts of URLs: `Hello, World` is at `/2024/hello-world/`.
+""",
         "slugs.py": '''\
 """Names of pages in URLs."""
 
@@ -28,6 +33,11 @@ def unique(slug, taken):
     while f"{slug}-{number}" in taken:
         number += 1
     return f"{slug}-{number}"
+
+
+def path(year, title, taken=()):
+    """The path of a post."""
+    return f"/{year}/{unique(slugify(title), taken)}/"
 ''',
         "tests/test_slugs.py": """\
 import slugs
@@ -40,6 +50,10 @@ def test_words_are_joined():
 def test_numbers_make_slugs_unique():
     assert slugs.unique("a", set()) == "a"
     assert slugs.unique("a", {"a", "a-2"}) == "a-3"
+
+
+def test_paths_of_posts():
+    assert slugs.path(2024, "Hello World", {"hello-world"}) == "/2024/hello-world-2/"
 """,
     },
     instruction="""\
@@ -97,6 +111,11 @@ INTERVALS = QualityCase(
     kind=UnfairKind.BEYOND,
     reason="the report shows intervals that touch; a test also turns round reversed ones",
     files={
+        "README.md": """\
+# intervals
+
+Time sheets: a pair of hours for each row, such as `(8, 12)`.
+""",
         "intervals.py": '''\
 """Intervals of working time, each a pair of hours."""
 
@@ -115,6 +134,12 @@ def merged(intervals):
 def hours(intervals):
     """The hours that some intervals cover."""
     return sum(end - start for start, end in merged(intervals))
+
+
+def gaps(intervals):
+    """The intervals between some intervals."""
+    ordered = merged(intervals)
+    return [(one[1], other[0]) for one, other in zip(ordered, ordered[1:])]
 ''',
         "tests/test_intervals.py": """\
 import intervals
@@ -127,6 +152,10 @@ def test_overlapping_intervals_become_one():
 
 def test_hours():
     assert intervals.hours([(8, 11), (10, 12)]) == 4
+
+
+def test_gaps():
+    assert intervals.gaps([(14, 15), (8, 10), (9, 12)]) == [(12, 14)]
 """,
     },
     instruction="""\

@@ -9,6 +9,11 @@ PRINTER = QualityCase(
     reason="a test calls the private helper `_strength` of the reference solution",
     wrong_reason="a power of a power to the left loses its parentheses",
     files={
+        "README.md": """\
+# printer
+
+Expressions are trees of tuples: `("+", "a", ("*", 2, "b"))` is a + 2 * b.
+""",
         "printer.py": '''\
 """Print expressions: numbers, names, and tuples of an operator and two expressions."""
 
@@ -26,6 +31,14 @@ def text(node):
         return str(node)
     operator, left, right = node
     return f"{text(left)} {operator} {text(right)}"
+
+
+def value(node, values):
+    """The value of an expression, given those of its names."""
+    if not isinstance(node, tuple):
+        return values[node] if isinstance(node, str) else node
+    one, other = value(node[1], values), value(node[2], values)
+    return {"+": one + other, "*": one * other, "^": one**other}[node[0]]
 ''',
         "tests/test_printer.py": """\
 import printer
@@ -37,6 +50,10 @@ def test_sums():
 
 def test_variables():
     assert printer.variables(("+", "a", ("*", 2, "b"))) == {"a", "b"}
+
+
+def test_values():
+    assert printer.value(("+", "a", ("^", 2, 3)), {"a": 5}) == 13
 """,
     },
     instruction="""\
@@ -278,6 +295,11 @@ SHARES = QualityCase(
     reason="the tests compare the wording of a message that the report leaves open",
     wrong_reason="a refund gives the cents that are over to the last shares",
     files={
+        "README.md": """\
+# shares
+
+Who owes what after a holiday. All amounts are in cents.
+""",
         "shares.py": '''\
 """Split bills among friends."""
 
@@ -291,6 +313,13 @@ def owed(paid):
     """What each person gets back; negative: has to pay."""
     shares = split(sum(paid.values()), len(paid))
     return {name: paid[name] - share for name, share in zip(sorted(paid), shares)}
+
+
+def settled(owes):
+    """Payments that even everything out: who pays, who gets it, and the cents."""
+    debts = sorted((cents, name) for name, cents in owes.items() if cents < 0)
+    claims = sorted(((cents, name) for name, cents in owes.items() if cents > 0), reverse=True)
+    return [(name, claims[0][1], -cents) for cents, name in debts] if len(claims) == 1 else None
 ''',
         "tests/test_shares.py": """\
 import pytest
@@ -304,6 +333,14 @@ def test_equal_shares():
 
 def test_what_each_person_gets_back():
     assert shares.owed({"bob": 0, "ann": 100}) == {"ann": 50, "bob": -50}
+
+
+def test_payments_to_one_person():
+    assert shares.settled({"ann": 50, "bob": -30, "cy": -20}) == [
+        ("bob", "ann", 30),
+        ("cy", "ann", 20),
+    ]
+    assert shares.settled({"ann": 1, "bob": 1, "cy": -2}) is None
 """,
     },
     instruction="""\
@@ -384,6 +421,14 @@ INI = QualityCase(
     reason="the tests give the new keyword `inline_comments`; the report says `on request`",
     wrong_reason="a `#` in quotes begins a comment",
     files={
+        "README.md": """\
+# inifile
+
+Reads files such as
+
+    [printer]
+    name = laser
+""",
         "inifile.py": '''\
 """Read files with sections: `[name]`, then lines of `key = value`."""
 
@@ -404,6 +449,15 @@ def parse(text):
             key, _, value = stripped.partition("=")
             current[key.strip()] = unquoted(value.strip())
     return sections
+
+
+def merge(*parsed):
+    """Several files as one; later ones win."""
+    merged = {}
+    for sections in parsed:
+        for name, values in sections.items():
+            merged.setdefault(name, {}).update(values)
+    return merged
 ''',
         "tests/test_inifile.py": """\
 import inifile
@@ -416,6 +470,11 @@ def test_sections():
 
 def test_a_lone_quote_is_a_value():
     assert inifile.parse('[a]\\nx = "') == {"a": {"x": '"'}}
+
+
+def test_later_files_win():
+    one, other = {"a": {"x": "1", "y": "2"}}, {"a": {"x": "3"}, "b": {}}
+    assert inifile.merge(one, other) == {"a": {"x": "3", "y": "2"}, "b": {}}
 """,
     },
     instruction="""\
@@ -748,6 +807,13 @@ SCHEDULE = QualityCase(
     reason="the test wants one of several right orders; the report asks for any",
     wrong_reason="a circle is no error: its jobs are left out",
     files={
+        "README.md": """\
+# schedule
+
+Plans the jobs of a night. Each job names the jobs that it needs:
+
+    schedule.ordered({"report": ["import"], "import": []})
+""",
         "schedule.py": '''\
 """Bring jobs into an order; `needs` has for each job those that it needs."""
 
@@ -760,6 +826,18 @@ def missing(needs):
 def ordered(needs):
     """The jobs as a list, so that each stands behind those that it needs."""
     return sorted(needs, key=lambda job: len(needs[job]))
+
+
+def finish(needs, minutes):
+    """When each job is done, in minutes, if jobs without needs start at once."""
+    done = {}
+
+    def end(job):
+        if job not in done:
+            done[job] = max(map(end, needs[job]), default=0) + minutes[job]
+        return done[job]
+
+    return {job: end(job) for job in needs}
 ''',
         "tests/test_schedule.py": """\
 import pytest
@@ -773,6 +851,11 @@ def test_missing_jobs():
 
 def test_a_job_that_needs_another_one():
     assert schedule.ordered({"a": ["b"], "b": []}) == ["b", "a"]
+
+
+def test_when_jobs_are_done():
+    needs = {"a": ["b", "c"], "b": [], "c": []}
+    assert schedule.finish(needs, {"a": 1, "b": 2, "c": 5}) == {"a": 6, "b": 2, "c": 5}
 """,
     },
     instruction="""\
@@ -871,6 +954,11 @@ VERSIONS = QualityCase(
     reason="the report speaks of pre-releases; a test also has build metadata after a `+`",
     wrong_reason="numbers in pre-releases compare as texts",
     files={
+        "README.md": """\
+# versions
+
+What our updater knows about version numbers: three numbers with dots.
+""",
         "versions.py": '''\
 """Compare version numbers."""
 
@@ -885,6 +973,17 @@ def key(version):
 def newest(versions):
     """The highest version."""
     return max(versions, key=key)
+
+
+def is_compatible(installed, required):
+    """Whether an installed version can be used where another one is required."""
+    return installed.split(".")[0] == required.split(".")[0] and key(installed) >= key(required)
+
+
+def next_minor(version):
+    """The version after the next release with new features."""
+    major, minor, _ = version.split(".")
+    return f"{major}.{int(minor) + 1}.0"
 ''',
         "tests/test_versions.py": """\
 import versions
@@ -896,6 +995,16 @@ def test_numbers_are_compared():
 
 def test_one_version():
     assert versions.newest(["1.0.0"]) == "1.0.0"
+
+
+def test_versions_of_one_major_are_compatible():
+    assert versions.is_compatible("2.3.0", "2.1.5")
+    assert not versions.is_compatible("3.0.0", "2.1.5")
+    assert not versions.is_compatible("2.1.4", "2.1.5")
+
+
+def test_next_minor():
+    assert versions.next_minor("1.9.3") == "1.10.0"
 """,
     },
     instruction="""\
@@ -974,6 +1083,12 @@ QUERY = QualityCase(
     reason="the test wants the keys sorted; in a query their order does not matter",
     wrong_reason="None becomes the text `None`",
     files={
+        "README.md": """\
+# urls
+
+    urls.join("https://example.org", "books", "7")
+    urls.with_query("https://example.org/search", q="old maps")
+""",
         "urls.py": '''\
 """Make URLs."""
 
@@ -989,6 +1104,16 @@ def with_query(url, **parameters):
     """A URL with parameters."""
     pairs = [f"{name}={quote_plus(str(value))}" for name, value in parameters.items()]
     return f"{url}?{'&'.join(pairs)}" if pairs else url
+
+
+def host(url):
+    """The host of a URL, without a port."""
+    return url.partition("://")[2].partition("/")[0].partition(":")[0]
+
+
+def is_below(url, base):
+    """Whether a URL is that of a page, or of one below it."""
+    return url == base or url.startswith(base.rstrip("/") + "/")
 ''',
         "tests/test_urls.py": """\
 import urls
@@ -1001,6 +1126,15 @@ def test_paths():
 def test_queries():
     assert urls.with_query("http://a") == "http://a"
     assert urls.with_query("http://a", q="x y") == "http://a?q=x+y"
+
+
+def test_hosts():
+    assert urls.host("http://example.org:80/x") == "example.org"
+
+
+def test_pages_below():
+    assert urls.is_below("http://a/b/c", "http://a/b")
+    assert not urls.is_below("http://a/bc", "http://a/b")
 """,
     },
     instruction="""\
@@ -1077,6 +1211,11 @@ MARKUP = QualityCase(
     reason="the report speaks of escaping; a test also wants an empty text for unknown names",
     wrong_reason="what is marked as safe is escaped, too",
     files={
+        "README.md": """\
+# markup
+
+Templates for the mails of our shop: `Dear {{ name }}, ...`.
+""",
         "markup.py": '''\
 """Fill templates for HTML: `{{ name }}` stands for a value."""
 
@@ -1098,6 +1237,11 @@ def tag(name, text):
 def fill(template, values):
     """A template with its values."""
     return _FIELD.sub(lambda found: str(values[found[1]]), template)
+
+
+def fields(template):
+    """The names that a template uses."""
+    return sorted(set(_FIELD.findall(template)))
 ''',
         "tests/test_markup.py": """\
 import markup
@@ -1109,6 +1253,10 @@ def test_elements():
 
 def test_values_are_filled_in():
     assert markup.fill("{{ a }} and {{b}}", {"a": 1, "b": "c"}) == "1 and c"
+
+
+def test_names_of_a_template():
+    assert markup.fields("{{ b }} {{a}} {{ b }}") == ["a", "b"]
 """,
     },
     instruction="""\

@@ -230,6 +230,11 @@ UNITS = QualityCase(
     rules=frozenset({"unstated-name"}),
     reason="the tests want a `TypeError`; the report says an error, and nothing tells which",
     files={
+        "README.md": """\
+# units
+
+Lengths (mm, cm, m, km) and masses (g, kg, t) of what we ship.
+""",
         "units.py": '''\
 """Convert lengths and masses."""
 
@@ -245,6 +250,17 @@ def is_length(unit):
 def convert(amount, unit, to):
     """An amount in another unit."""
     return amount * _SIZES[unit] / _SIZES[to]
+
+
+def as_text(amount, unit):
+    """An amount with its unit, such as `2.5 kg`."""
+    return f"{amount:g} {unit}"
+
+
+def parsed(text):
+    """The amount and the unit in a text such as `2.5 kg`."""
+    amount, unit = text.split()
+    return float(amount), unit
 ''',
         "tests/test_units.py": """\
 import units
@@ -258,6 +274,11 @@ def test_lengths():
 def test_masses():
     assert units.convert(2500, "kg", "t") == 2.5
     assert not units.is_length("g")
+
+
+def test_amounts_as_text():
+    assert units.as_text(2.50, "kg") == "2.5 kg"
+    assert units.parsed("2.5 kg") == (2.5, "kg")
 """,
     },
     instruction="""\
@@ -310,6 +331,13 @@ TABLE = QualityCase(
     kind=UnfairKind.EQUAL,
     reason="the tests want two spaces between columns; the report asks that they line up",
     files={
+        "README.md": """\
+# tables
+
+Prints what a query found. Rows are tuples; the first one may hold the names of the columns.
+
+    print(tables.heading("Stock") + tables.render(rows), end="")
+""",
         "tables.py": '''\
 """Print rows of a query on a terminal."""
 
@@ -324,6 +352,11 @@ def cell(value):
 def render(rows):
     """The rows as lines."""
     return "".join(" ".join(cell(value) for value in row) + "\\n" for row in rows)
+
+
+def heading(text):
+    """A text with a line below."""
+    return f"{text}\\n{'=' * len(text)}\\n"
 ''',
         "tests/test_tables.py": """\
 import tables
@@ -335,6 +368,10 @@ def test_values_as_text():
 
 def test_no_rows():
     assert tables.render([]) == ""
+
+
+def test_headings():
+    assert tables.heading("Stock") == "Stock\\n=====\\n"
 """,
     },
     instruction="""\
@@ -501,6 +538,11 @@ TAGS = QualityCase(
     kind=UnfairKind.EQUAL,
     reason="a test compares the order of a dict; the report asks for counts alone",
     files={
+        "README.md": """\
+# tags
+
+The tags of posts. Each post has a line with its tags, which commas divide.
+""",
         "tags.py": '''\
 """The tags of a blog's posts."""
 
@@ -517,6 +559,12 @@ def counts(lines):
         for tag in split(line):
             found[tag] = found.get(tag, 0) + 1
     return found
+
+
+def cloud(found, sizes=5):
+    """The size of each tag in a cloud, from 1 to `sizes`."""
+    highest = max(found.values(), default=1)
+    return {tag: 1 + (sizes - 1) * number // highest for tag, number in found.items()}
 ''',
         "tests/test_tags.py": """\
 import tags
@@ -528,6 +576,10 @@ def test_tags_of_a_line():
 
 def test_counts():
     assert tags.counts(["web, python", "web"]) == {"python": 1, "web": 2}
+
+
+def test_sizes_in_a_cloud():
+    assert tags.cloud({"python": 4, "web": 1}) == {"python": 5, "web": 2}
 """,
     },
     instruction="""\
@@ -690,7 +742,218 @@ def net(cents''',
     },
 )
 
-NARROW = (DEPOSIT, SHORTEST, UNITS, TABLE, AMOUNT, TAGS, SHOP)
+ALARMS = QualityCase(
+    name="alarms-sent-once",
+    kind=UnfairKind.EQUAL,
+    reason="a mock wants `urgent` as a keyword; the function takes it by position, too",
+    files={
+        "alarms.py": '''\
+"""Send alarms of a heating."""
+
+
+def send(text, urgent=False):
+    """Send a message to the janitor; an urgent one rings."""
+    print(f"{'!' if urgent else '-'} {text}")
+
+
+class Monitor:
+    """Watches a temperature in degrees Celsius."""
+
+    def __init__(self, lowest, send=send):
+        self.lowest = lowest
+        self.send = send
+        self.readings = []
+
+    def read(self, degrees):
+        """Take a reading, and send an alarm if it is too cold."""
+        self.readings.append(degrees)
+        if degrees < self.lowest:
+            self.send(f"{degrees} degrees")
+
+    def mean(self):
+        """The mean of all readings."""
+        return sum(self.readings) / len(self.readings)
+''',
+        "tests/test_alarms.py": """\
+from unittest.mock import Mock
+
+from alarms import Monitor, send
+
+
+def test_no_alarm_when_it_is_warm():
+    monitor = Monitor(5, Mock())
+    monitor.read(5)
+    monitor.read(8)
+    monitor.send.assert_not_called()
+    assert monitor.mean() == 6.5
+
+
+def test_urgent_messages_ring(capsys):
+    send("1 degrees", urgent=True)
+    send("4 degrees")
+    assert capsys.readouterr().out == "! 1 degrees\\n- 4 degrees\\n"
+""",
+    },
+    instruction="""\
+Two wishes of our janitor, who got 340 messages in one night:
+
+- An alarm should be sent once when it gets too cold. The next one comes after it was warm enough
+  in between, not with each reading.
+- Below 0 degrees the message should be an urgent one, as pipes burst.
+""",
+    fix={
+        "alarms.py": (
+            (
+                "        self.readings = []",
+                "        self.readings = []\n        self.is_cold = False",
+            ),
+            (
+                '        if degrees < self.lowest:\n            self.send(f"{degrees} degrees")',
+                "        if degrees < self.lowest and not self.is_cold:\n"
+                '            self.send(f"{degrees} degrees", urgent=degrees < 0)\n'
+                "        self.is_cold = degrees < self.lowest",
+            ),
+        )
+    },
+    hidden={
+        "tests/test_alarms.py": """\
+
+
+def test_an_alarm_is_sent_once():
+    monitor = Monitor(5, Mock())
+    for degrees in (4, 3, 5, 4):
+        monitor.read(degrees)
+    assert [call.args[0] for call in monitor.send.mock_calls] == ["4 degrees", "4 degrees"]
+
+
+def test_frost_is_urgent():
+    monitor = Monitor(5, Mock())
+    monitor.read(-1)
+    monitor.send.assert_called_once_with("-1 degrees", urgent=True)
+    monitor.read(5)
+    monitor.read(0)
+    monitor.send.assert_called_with("0 degrees", urgent=False)
+"""
+    },
+    right={
+        "alarms.py": (
+            (
+                "        self.readings.append(degrees)\n"
+                "        if degrees < self.lowest:\n"
+                '            self.send(f"{degrees} degrees")',
+                "        was_cold = bool(self.readings) and self.readings[-1] < self.lowest\n"
+                "        self.readings.append(degrees)\n"
+                "        if degrees < self.lowest and not was_cold:\n"
+                '            self.send(f"{degrees} degrees", degrees < 0)',
+            ),
+        )
+    },
+)
+
+CHANGES = QualityCase(
+    name="changes-of-an-inventory",
+    kind=UnfairKind.EQUAL,
+    reason="the tests take the length of the result, a generator is refused; the report goes "
+    "through it",
+    files={
+        "README.md": """\
+# inventory
+
+Counts of articles, as a dict from the name of each article to its number of pieces.
+""",
+        "inventory.py": '''\
+"""Compare what is in stock."""
+
+
+def load(lines):
+    """The pieces by article, from lines such as `nuts 12`."""
+    found = {}
+    for line in lines:
+        name, count = line.rsplit(maxsplit=1)
+        found[name] = found.get(name, 0) + int(count)
+    return found
+
+
+def missing(stock, order):
+    """The articles of an order that are not in stock."""
+    return sorted(name for name, count in order.items() if stock.get(name, 0) < count)
+''',
+        "tests/test_inventory.py": """\
+import inventory
+
+
+def test_lines_add_up():
+    assert inventory.load(["nuts 12", "dry figs 3", "nuts 1"]) == {"nuts": 13, "dry figs": 3}
+
+
+def test_missing_articles():
+    assert inventory.missing({"nuts": 2}, {"nuts": 3, "figs": 1}) == ["figs", "nuts"]
+""",
+    },
+    instruction="""\
+For the weekly mail I need what changed between two stocks. Please add `inventory.changes`, so that
+I can write
+
+```python
+for name, before, after in inventory.changes(last_week, today):
+    mail.write(f"{name}: {before} -> {after}")
+```
+
+Articles in the order of the alphabet, only those whose number changed. One that is missing in a
+stock counts as 0 there.
+""",
+    fix={
+        "inventory.py": (
+            (
+                "def missing(stock, order):",
+                '''\
+def changes(before, after):
+    """The articles whose number changed, with both numbers."""
+    return [
+        (name, before.get(name, 0), after.get(name, 0))
+        for name in sorted({*before, *after})
+        if before.get(name, 0) != after.get(name, 0)
+    ]
+
+
+def missing(stock, order):''',
+            ),
+        )
+    },
+    hidden={
+        "tests/test_inventory.py": """\
+
+
+def test_changes_of_numbers():
+    found = inventory.changes({"nuts": 2, "figs": 1, "kiwis": 4}, {"nuts": 5, "kiwis": 4, "ale": 1})
+    assert len(found) == 3
+    assert list(found) == [("ale", 0, 1), ("figs", 1, 0), ("nuts", 2, 5)]
+
+
+def test_equal_stocks():
+    assert len(inventory.changes({"nuts": 2}, {"nuts": 2, "figs": 0})) == 0
+"""
+    },
+    right={
+        "inventory.py": (
+            (
+                "def missing(stock, order):",
+                '''\
+def changes(before, after):
+    """The articles whose number changed, with both numbers."""
+    for name in sorted(before | after):
+        numbers = before.get(name, 0), after.get(name, 0)
+        if numbers[0] != numbers[1]:
+            yield name, *numbers
+
+
+def missing(stock, order):''',
+            ),
+        )
+    },
+)
+
+NARROW = (DEPOSIT, SHORTEST, UNITS, TABLE, AMOUNT, TAGS, SHOP, ALARMS, CHANGES)
 
 
 def _lenient(case: QualityCase, reason: str, **changes: object) -> QualityCase:
@@ -781,6 +1044,39 @@ figs    12
                     "    return lowered",
                 ),
             )
+        },
+    ),
+    _lenient(
+        ALARMS,
+        "the tests give a function that takes `urgent` in both ways",
+        hidden={
+            "tests/test_alarms.py": """\
+
+
+def test_an_alarm_is_sent_once():
+    monitor = Monitor(5, Mock())
+    for degrees in (4, 3, 5, 4):
+        monitor.read(degrees)
+    assert [call.args[0] for call in monitor.send.mock_calls] == ["4 degrees", "4 degrees"]
+
+
+def test_frost_is_urgent(capsys):
+    monitor = Monitor(5)
+    for degrees in (-1, 5, 0):
+        monitor.read(degrees)
+    assert capsys.readouterr().out == "! -1 degrees\\n- 0 degrees\\n"
+"""
+        },
+    ),
+    _lenient(
+        CHANGES,
+        "the tests make a list of the result",
+        hidden={
+            path: text.replace("    assert len(found) == 3\n", "").replace(
+                'len(inventory.changes({"nuts": 2}, {"nuts": 2, "figs": 0})) == 0',
+                'not list(inventory.changes({"nuts": 2}, {"nuts": 2, "figs": 0}))',
+            )
+            for path, text in CHANGES.hidden.items()
         },
     ),
     _lenient(

@@ -6,6 +6,14 @@ EXPORT = QualityCase(
     name="rows-as-csv-text",
     reason="the new name is parallel to `to_json_text` and `to_html_text` of the project",
     files={
+        "README.md": """\
+# formats
+
+Reports leave the program as text. Add a function here for each format, and a line to this list:
+
+- `to_json_text` for other programs
+- `to_html_text` for mails
+""",
         "formats.py": '''\
 """Rows of a report in several formats; each row is a dict with the same keys."""
 
@@ -22,6 +30,11 @@ def to_html_text(rows):
     """The rows as a table in HTML."""
     cells = ("".join(f"<td>{html.escape(str(each))}</td>" for each in row.values()) for row in rows)
     return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
+
+
+def columns(rows):
+    """The keys of all rows, each once."""
+    return list(dict.fromkeys(key for row in rows for key in row))
 ''',
         "tests/test_formats.py": """\
 import formats
@@ -34,6 +47,10 @@ def test_json():
 def test_html():
     table = formats.to_html_text([{"a": "<"}])
     assert table == "<table><tr><td>&lt;</td></tr></table>"
+
+
+def test_keys():
+    assert formats.columns([{"b": 1}, {"a": 2, "b": 3}]) == ["b", "a"]
 """,
     },
     instruction="""\
@@ -103,6 +120,11 @@ COMMENTS = QualityCase(
     name="comments-too-long",
     reason="the message that a test compares is a constant of the project",
     files={
+        "README.md": """\
+# forms
+
+Each function returns the faults of a field as texts for the visitor; an empty list is fine.
+""",
         "forms.py": '''\
 """Checks of what visitors enter."""
 
@@ -123,6 +145,14 @@ def check_name(name):
 def check_comment(comment):
     """The faults of a comment; an empty one is fine."""
     return [MISSING] if comment.isspace() else []
+
+
+def check_mail(address):
+    """The faults of a mail address."""
+    if not address:
+        return [MISSING]
+    name, at, host = address.partition("@")
+    return [] if name and at and "." in host else ["this is no mail address"]
 ''',
         "tests/test_forms.py": """\
 import forms
@@ -137,6 +167,12 @@ def test_names():
 def test_comments():
     assert forms.check_comment("") == []
     assert forms.check_comment("  ") == ["please fill in this field"]
+
+
+def test_mail_addresses():
+    assert forms.check_mail("") == ["please fill in this field"]
+    assert forms.check_mail("ann@example") == ["this is no mail address"]
+    assert forms.check_mail("ann@example.org") == []
 """,
     },
     instruction="""\
@@ -454,6 +490,11 @@ DEPENDENTS = QualityCase(
     name="build-dependents",
     reason="the order of the result is open, and the tests sort it",
     files={
+        "README.md": """\
+# build
+
+Decides what a change of a target touches. `needs` has for each target what it is built from.
+""",
         "build.py": '''\
 """What has to be built again after a change."""
 
@@ -466,6 +507,16 @@ def direct(needs, target):
 def dependents(needs, target):
     """All targets that have to be built again with a target."""
     return direct(needs, target)
+
+
+def without_needs(needs):
+    """The targets that need nothing."""
+    return [name for name, needed in needs.items() if not needed]
+
+
+def is_stale(built, sources):
+    """Whether one of some sources is newer; times are in seconds."""
+    return any(time > built for time in sources)
 ''',
         "tests/test_build.py": """\
 import build
@@ -479,6 +530,15 @@ def test_direct_ones():
 
 def test_targets_that_nobody_needs():
     assert list(build.dependents(NEEDS, "docs")) == []
+
+
+def test_targets_without_needs():
+    assert build.without_needs(NEEDS) == ["lib", "docs"]
+
+
+def test_a_newer_source_makes_a_target_stale():
+    assert build.is_stale(5, [3, 6])
+    assert not build.is_stale(5, [5])
 """,
     },
     instruction="""\
@@ -615,6 +675,14 @@ PAGES = QualityCase(
     name="pages-of-a-list",
     reason="the tests make lists of what the new function gives, which the report names",
     files={
+        "README.md": """\
+# paging
+
+Helpers for lists that are shown in several parts.
+
+    paging.page(articles, 3, size=20)
+    paging.page_count(articles, 20)
+""",
         "paging.py": '''\
 """Divide results into pages."""
 
@@ -627,6 +695,12 @@ def page(items, number, size):
 def page_count(items, size):
     """The number of pages."""
     return -(-len(items) // size)
+
+
+def links(number, count, around=2):
+    """The numbers of pages that a page links to, itself among them."""
+    first = max(number - around, 1)
+    return list(range(first, min(number + around, count) + 1))
 ''',
         "tests/test_paging.py": """\
 import paging
@@ -638,6 +712,11 @@ def test_one_page():
 
 def test_number_of_pages():
     assert paging.page_count([1, 2, 3], 2) == 2
+
+
+def test_links_to_near_pages():
+    assert paging.links(1, 9) == [1, 2, 3]
+    assert paging.links(5, 6, around=1) == [4, 5, 6]
 """,
     },
     instruction="""\

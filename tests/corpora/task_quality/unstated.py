@@ -567,7 +567,114 @@ def test_a_full_store_refuses_new_keys():
     },
 )
 
-NARROW = (DURATIONS, BACKOFF, SETTINGS, LINE_COUNT, STORE)
+NOTES = QualityCase(
+    name="notes-with-a-backup",
+    kind=UnfairKind.UNSTATED,
+    rules=_NAMES,
+    reason="the tests look for the new file `notes.txt.bak`; the report does not say its name",
+    files={
+        "README.md": """\
+# notes
+
+    python notes.py FILE TEXT...
+
+Adds a line with the text to the end of a file.
+""",
+        "notes.py": '''\
+"""Add notes to a file: notes FILE TEXT..."""
+
+import sys
+from pathlib import Path
+
+
+def read(path):
+    """The notes of a file; none if it is not there."""
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def write(path, notes):
+    """Write notes to a file."""
+    path.write_text("".join(f"{note}\\n" for note in notes))
+
+
+def main(argv):
+    """Add a note, and print how many there are."""
+    path = Path(argv[0])
+    notes = [*read(path), " ".join(argv[1:])]
+    write(path, notes)
+    print(f"{len(notes)} notes")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
+''',
+        "tests/test_notes.py": """\
+import pytest
+
+import notes
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "notes.txt"
+
+
+def test_notes_are_added(path, capsys):
+    notes.main([str(path), "buy", "milk"])
+    notes.main([str(path), "sleep"])
+    assert path.read_text() == "buy milk\\nsleep\\n"
+    assert capsys.readouterr().out == "1 notes\\n2 notes\\n"
+
+
+def test_a_missing_file_has_no_notes(path):
+    assert notes.read(path) == []
+""",
+    },
+    instruction="""\
+My disk was full yesterday while I added a note, and the file was empty afterwards. Everything that
+I had noted since 2019 is gone.
+
+Before `write` replaces a file that exists, it should copy what was in it to a second file in the
+same folder, so that there is always one that is whole. The copy of the time before can be
+overwritten.
+""",
+    fix={
+        "notes.py": (
+            (
+                '    """Write notes to a file."""\n',
+                '    """Write notes to a file."""\n'
+                "    if path.exists():\n"
+                '        backup = path.with_name(f"{path.name}.bak")\n'
+                "        backup.write_bytes(path.read_bytes())\n",
+            ),
+        )
+    },
+    hidden={
+        "tests/test_notes.py": """\
+
+
+def test_the_former_notes_are_copied(path):
+    notes.write(path, ["a"])
+    assert [each.name for each in path.parent.iterdir()] == ["notes.txt"]
+    for note in ("b", "c"):
+        notes.write(path, [note])
+    assert path.read_text() == "c\\n"
+    assert (path.parent / "notes.txt.bak").read_text() == "b\\n"
+"""
+    },
+    right={
+        "notes.py": (
+            (
+                '    """Write notes to a file."""\n',
+                '    """Write notes to a file."""\n'
+                "    if path.is_file():\n"
+                '        Path(f"{path}~").write_text(path.read_text())\n',
+            ),
+        )
+    },
+)
+
+NARROW = (DURATIONS, BACKOFF, SETTINGS, LINE_COUNT, STORE, NOTES)
 
 
 def _stated(case: QualityCase, words: str, reason: str, **changes: object) -> QualityCase:
@@ -637,6 +744,21 @@ def total(texts):''',
                     '    return Path(environ.get("HOME", "/")) / ".mailer.json"',
                     '    home = Path(environ.get("HOME", "/"))\n'
                     '    return Path(environ.get("MAILER_SETTINGS") or home / ".mailer.json")',
+                ),
+            )
+        },
+    ),
+    _stated(
+        NOTES,
+        "Other programs append `.bak` to the name of the file for this.\n",
+        "the report gives the ending of the new file",
+        right={
+            "notes.py": (
+                (
+                    '    """Write notes to a file."""\n',
+                    '    """Write notes to a file."""\n'
+                    "    if path.is_file():\n"
+                    '        Path(f"{path}.bak").write_text(path.read_text())\n',
                 ),
             )
         },
