@@ -46,36 +46,28 @@ class _Used:
 
 def unstated_names(facts: TaskFacts) -> Iterator[RuleHit]:
     """A right fix cannot know a name that only the reference has, so that the test rejects it."""
-    instruction = facts.task.problem.instruction
-    known = _known_names(facts)
-    for name, where in new_names(facts, known):
-        guess = _guess(name, instruction, known)
+    for name, where, guess in new_names(facts):
         what = f"`{name}` is new in the fix, and the instruction does not name it"
         yield info(where, f"{what}; {guess}") if guess else warning(where, what)
 
 
-def new_names(facts: TaskFacts, known: Collection[str] | None = None) -> Iterator[tuple[str, str]]:
-    """The names that tests look up, the fix introduces and nothing gives, each with its place.
+def new_names(facts: TaskFacts) -> Iterator[tuple[str, str, str]]:
+    """The names that tests look up, the fix introduces and the instruction does not have.
 
-    Args:
-        facts: The task.
-        known: The names in the base; None: they are read.
+    Each has its place in a test, and how it can be guessed; empty: there is no sign of it.
     """
-    known = _known_names(facts) if known is None else known
+    instruction = facts.task.problem.instruction
+    stated = set(NAME.findall(instruction))
+    known = {name for _, text in facts.base.texts() for name in NAME.findall(text)} | _BUILT_IN
     introduced = {
         name
         for _, text in _fixed_texts(facts)
         for name in NAME.findall(text)
-        if name not in known and name not in _BUILT_IN and len(name) >= _LEAST_NAME
+        if name not in known and len(name) >= _LEAST_NAME
     }
-    stated = set(NAME.findall(facts.task.problem.instruction))
     for used in _each_once(facts, _names_in):
         if used.text in introduced and used.text not in stated:
-            yield used.text, used.where
-
-
-def _known_names(facts: TaskFacts) -> set[str]:
-    return {name for _, text in facts.base.texts() for name in NAME.findall(text)}
+            yield used.text, used.where, _guess(used.text, instruction, known)
 
 
 def unstated_messages(facts: TaskFacts) -> Iterator[RuleHit]:

@@ -137,6 +137,48 @@ def test_items_and_keyword_arguments_have_another_order():
     assert forms("return dict(text, a=1, **text)", VariantKind.ORDER) == []
 
 
+@pytest.mark.parametrize(
+    ("instruction", "new"),
+    [
+        ("Count them.", ["return list(text)"]),
+        ("Give them in any order.", ["return list(text)"]),
+        ("Sort them.", []),
+        ("In the order of the alphabet.", []),
+    ],
+)
+def test_what_nobody_asked_to_sort_is_not_sorted(instruction, new):
+    assert forms("return sorted(text)", VariantKind.ORDER, instruction=instruction) == new
+
+
+@pytest.mark.parametrize(
+    ("function", "call", "new"),
+    [
+        ("def send(to, urgent=False): ...", "send(text, urgent=True)", "send(text, True)"),
+        ("def send(to, urgent=False): ...", "send(to=text, urgent=True)", None),
+        ("def send(to, *, urgent=False): ...", "send(text, urgent=True)", None),
+        ("def send(to, cc, urgent=False): ...", "send(text, urgent=True)", None),
+    ],
+)
+def test_a_keyword_argument_of_the_next_parameter_is_given_by_position(function, call, new):
+    file = file_of(f"{function}\n\n\n{HEAD}    return {call}\n", before=f"{function}\n\n\n{BEFORE}")
+    found = [one for one in equal_variants([file], given()) if "position" in one.change.what]
+    assert [one.change.added for one in found] == ([f"return {new}"] if new else [])
+
+
+def test_a_result_that_the_instruction_goes_through_may_be_an_iterator():
+    shown = "for one in price(x): ..."
+    assert forms("return [text]", VariantKind.TYPE, instruction=shown) == [
+        "return tuple([text])",
+        "return iter(tuple([text]))",
+    ]
+
+
+def test_widths_and_separators_of_output_differ():
+    assert forms("print(f'{text:>4} {text}')", VariantKind.LAYOUT) == ["print(f'{text}  {text}')"]
+    assert forms("return '  '.join(text)", VariantKind.LAYOUT) == ["return ' '.join(text)"]
+    assert forms("return f'{text:.2f}'", VariantKind.LAYOUT) == []
+
+
 def test_white_space_of_output_differs_and_that_of_data_does_not():
     assert forms("return f'{text} of {text}'", VariantKind.LAYOUT) == [
         "return f'{text}  of  {text}'"
@@ -214,6 +256,26 @@ def test_functions_and_branches_that_a_fix_adds_are_parts():
         "checked left out",
         "branch left out",
     ]
+
+
+def test_calls_and_single_lines_are_details():
+    before = "def one(a):\n    b = a\n    c = b\n    return c\n"
+    after = "def one(a):\n    b = a.strip().lower()\n    c = b[:2]\n    return c\n"
+    found = [one for one in partial_variants([file_of(after, before=before)]) if one.is_detail]
+    assert {one.change.added for one in found} == {
+        "b = a.strip()",
+        "b = a.lower()",
+        "b = a",
+        "c = b",
+    }
+
+
+def test_the_words_of_a_part_are_those_that_no_other_part_has():
+    before = "def is_upper():\n    return 1\n\n\ndef is_upper_hessenberg():\n    return 2\n"
+    after = before.replace("1", "10").replace("2", "20")
+    first, second = partial_variants([file_of(after, before=before)])
+    assert first.subject == frozenset()
+    assert second.subject == {"hessenberg"}
 
 
 def test_a_fix_of_one_part_has_no_partial_variant():

@@ -92,10 +92,11 @@ def test_exact_words_and_types_reject_right_fixes(exact):
     assert (VariantKind.EXCEPTION, VariantOutcome.ACCEPTED) in outcomes(exact)
 
 
-def test_the_unstated_message_is_found_without_a_run(exact):
-    (message,) = exact.needed
-    assert message.rule == "unstated-message"
-    assert message.where == "tests/test_hidden.py:11"
+def test_what_nothing_states_is_found_without_a_run(exact):
+    assert [(one.rule, one.where) for one in exact.needed] == [
+        ("unstated-name", "tests/test_hidden.py:9"),
+        ("unstated-message", "tests/test_hidden.py:11"),
+    ]
 
 
 def test_lenient_tests_accept_them(tmp_path):

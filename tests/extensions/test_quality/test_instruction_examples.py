@@ -8,6 +8,7 @@ from agentbench.core.files import FileContent
 from agentbench.extensions.test_quality.instruction_examples import (
     ExampleOutcome,
     examples_in,
+    prose_of,
     run_examples,
 )
 from agentbench.extensions.test_quality.mutation_measurement import prepared_context
@@ -38,6 +39,18 @@ from tests.fakes.staging import local_provider, small_task
 )
 def test_sessions_blocks_and_calls_are_examples(instruction, pieces):
     assert examples_in(instruction) == pieces
+
+
+def test_prose_is_what_is_left_without_code():
+    instruction = """Wrong `total` of total(x=1)
+```
+price
+```
+    tax
+>>> sum([1])
+and no sum
+"""
+    assert prose_of(instruction).split() == ["Wrong", "of", "and", "no", "sum"]
 
 
 def test_the_words_of_an_exception_do_not_count_but_those_of_a_value_do():

@@ -8,6 +8,7 @@ import builtins
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 
 from agentbench.audit.unstated import NAME, is_message, plain
@@ -36,6 +37,7 @@ from agentbench.validation.mutation_results import MutantChange
 
 # `%s`, `%(name)d`, `{}` and `{name!r}` stand for values and are kept; words are `\w+`.
 _TOKENS = re.compile(r"%(?:\(\w+\))?[-+ #0]*[\d.]*[a-zA-Z]|\{[^{}]*\}|\w+|\s+|.", re.DOTALL)
+_WIDTH = re.compile(r"[<>^]?\d+")
 _SPACES = re.compile(r"(?<! ) (?! )")
 _REPORTING = frozenset({"warn", "warning", "error", "info", "debug", "critical", "exception"}) | {
     *("log", "print", "echo", "fail", "exit", "skip")
@@ -43,6 +45,15 @@ _REPORTING = frozenset({"warn", "warning", "error", "info", "debug", "critical",
 _MESSAGE_NAMES = re.compile(r"(?i)(^|_)(msg|message|error|reason|help|warning|description)s?$")
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _LEAST_WORD = 4  # characters
+_ORDINARY_WORD = re.compile(
+    "also|assert(ion)?|error|false|from|have|into|more|must|none|only|should|test|than|that|then"
+    "|this|true|when|where|which|will|with|without"
+)
+# "In the order of the list" is no order that sorting makes.
+_ORDERED = re.compile(
+    r"(?i)\b(sort|alphabet|ascend|descend|order(?!\w* (of the (list|input)|in which|as given)))"
+)
+_ANY_ORDER = re.compile(r"(?i)\bany order\b")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _NEW_WORD = "problem:"
 
@@ -56,6 +67,7 @@ class Variant:
     edits: Mapping[PurePosixPath, tuple[SourceEdit, ...]]
     new_files: Mapping[PurePosixPath, str] = field(default_factory=dict)
     subject: frozenset[str] = frozenset()  # of a part: the words of its names
+    is_detail: bool = False  # of a part: whether it is less than a changed place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +76,7 @@ class GivenText:
 
     instruction: str
     new_names: frozenset[str]  # that hidden tests need, the fix introduces and nothing gives
+    shows_output: bool = False  # whether the instruction has a text of several words of a test
 
     def says(self, message: str) -> bool:
         """Whether the instruction gives a message."""
@@ -87,25 +100,27 @@ def partial_variants(files: Sequence[FixedFile]) -> Iterator[Variant]:
     """The fix without one of its parts, if it has several."""
     parsed = list(_parsed(files))
     parts = [
-        (file, rewrite)
+        (file, rewrite, is_detail)
+        for is_detail in (False, True)
         for file in parsed
         if file.file.before
-        for rewrite in file.parts()
+        for rewrite in (file.details() if is_detail else file.places())
         if not file.is_comment(rewrite)
     ]
     if len(parts) > 1:
-        subjects = [words_of(*file.scopes_at(rewrite.span)) for file, rewrite in parts]
-        for at, (file, rewrite) in enumerate(parts):
+        subjects = [words_of(*file.scopes_at(rewrite.span)) for file, rewrite, _ in parts]
+        for at, (file, rewrite, is_detail) in enumerate(parts):
             # `is_upper` and `is_upper_hessenberg`: what tells a part from the others is its own.
             others = frozenset().union(*subjects[:at], *subjects[at + 1 :])
-            subject = subjects[at] - others
-            yield replace(file.variant(VariantKind.PART, rewrite), subject=subject)
+            variant = file.variant(VariantKind.PART, rewrite)
+            yield replace(variant, subject=subjects[at] - others, is_detail=is_detail)
 
 
 def words_of(*names: str) -> frozenset[str]:
     """The words that names consist of, in lower case and without a plural's s."""
     found = (word.lower() for name in names for word in _WORDS.findall(name))
-    return frozenset(word.removesuffix("s") for word in found if len(word) >= _LEAST_WORD)
+    long = (word for word in found if len(word) >= _LEAST_WORD)
+    return frozenset(word.removesuffix("s") for word in long if not _ORDINARY_WORD.fullmatch(word))
 
 
 def apply_variants(
@@ -176,16 +191,22 @@ class _ParsedFile:
             _without_docstrings(python_syntax.parse(text))
         )
 
-    def parts(self) -> Iterator[Rewrite]:
-        """The fix without one of its changed places, functions, branches or elements."""
+    def places(self) -> Iterator[Rewrite]:
+        """The fix without one of its changed places or new functions."""
         yield from undo_parts(self.before, self.source.text)
         for node in changeable_nodes(self.source.tree):
             if isinstance(node, _FUNCTIONS) and self._is_new(node):
                 what = f"{node.name} left out"
                 yield Rewrite(span=self.source.span(node), text="pass", what=what)
-            for rewrite in omissions_at(node, self.source):
+
+    def details(self) -> Iterator[Rewrite]:
+        """The fix without a branch, an element, a call on a result, or one of several lines."""
+        for node in changeable_nodes(self.source.tree):
+            rewrites = [*omissions_at(node, self.source), *_without_calls(node, self.source)]
+            for rewrite in rewrites:
                 if self.source.line_of(rewrite.span.start) in self.lines:
                     yield rewrite
+        yield from _undone_lines(self.before, self.source)
 
     def _is_new(self, node: ast.stmt) -> bool:
         return self.lines.issuperset(range(node.lineno, (node.end_lineno or node.lineno) + 1))
@@ -270,6 +291,34 @@ def _parsed(files: Iterable[FixedFile]) -> Iterator[_ParsedFile]:
         yield _ParsedFile(file=file, before=before, source=source, lines=lines)
 
 
+def _without_calls(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:
+    """`x.strip()` without the call, where x is more than a name."""
+    inner = node
+    if isinstance(inner, ast.Subscript):
+        inner = inner.value  # `x.partition("+")[0]`
+    match inner:
+        case ast.Call(func=ast.Attribute(value=ast.expr() as value, attr=name)):
+            assert isinstance(node, ast.expr)
+            if isinstance(value, ast.Constant):
+                return  # `", ".join(x)` is a call on x
+            what = f"the call of {name} left out"
+            yield Rewrite(span=source.span(node), text=source.segment(value), what=what)
+        case _:
+            pass
+
+
+def _undone_lines(before: str, source: SourceText) -> Iterator[Rewrite]:
+    """Where a fix replaces lines by as many others: each of them undone alone."""
+    old, new = before.splitlines(), source.text.splitlines()
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    for tag, first, last, start, end in matcher.get_opcodes():
+        if tag == "replace" and last - first == end - start > 1:
+            for offset in range(last - first):
+                at = source.line_start(start + offset + 1)
+                span = SourceSpan(at, at + len(new[start + offset]))
+                yield Rewrite(span=span, text=old[first + offset], what="a line of the fix undone")
+
+
 def _tree_of(text: str) -> ast.Module:
     try:
         return python_syntax.parse(text)
@@ -309,7 +358,7 @@ def _other_names(files: Sequence[_ParsedFile], given: GivenText) -> Iterator[Var
     for file in files:
         for found in NAME.finditer(file.source.text):
             name = found.group()
-            if name in given.new_names:
+            if name in given.new_names and not hasattr(builtins, name):
                 places.setdefault(name, []).append((file, SourceSpan(found.start(), found.end())))
     for name, spans in places.items():
         start = re.search(r"[A-Za-z]", name)
@@ -349,6 +398,12 @@ def _other_forms(
         case ast.Return(value=ast.expr() as value):
             if (other := _other_type(value, source)) is not None:
                 yield VariantKind.TYPE, f"return {other[0]}", other[1]
+                if _is_iterated(path, given):
+                    yield VariantKind.TYPE, f"return iter({other[0]})", "an iterator returned"
+        case ast.Call(func=ast.Name(id="sorted"), args=[items], keywords=[]):
+            # It may be sorted only to be the same in each run.
+            if _ANY_ORDER.search(given.instruction) or not _ORDERED.search(given.instruction):
+                yield VariantKind.ORDER, f"list({source.segment(items)})", "not sorted"
         case ast.Dict(keys=[_, _, *_]) if all(node.keys):
             pairs = [
                 f"{source.segment(key)}: {source.segment(value)}"
@@ -362,6 +417,31 @@ def _other_forms(
             arguments = ", ".join([*positional, *reversed(named)])
             text = f"{source.segment(node.func)}({arguments})"
             yield VariantKind.ORDER, text, "keyword arguments in another order"
+        case ast.Call(keywords=[_]) if (moved := _by_position(node, path[0], source)) is not None:
+            yield VariantKind.ORDER, moved, "a keyword argument given by position"
+
+
+def _is_iterated(path: Sequence[ast.AST], given: GivenText) -> bool:
+    """Whether the instruction goes through what the function returns, in a loop."""
+    names = [node.name for node in path if isinstance(node, _FUNCTIONS)]
+    loop = rf"\bfor\b[^\n]*\bin\b[^\n]*\b{re.escape(names[-1])}\(" if names else "$."
+    return re.search(loop, given.instruction) is not None
+
+
+def _by_position(call: ast.Call, tree: ast.AST, source: SourceText) -> str | None:
+    """A call whose first keyword argument is given by position; None: it is no next parameter."""
+    name = python_syntax.name_of(call.func)
+    keyword = call.keywords[0]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            parameters = [one.arg for one in node.args.args]
+            is_method = parameters[:1] == ["self"] and isinstance(call.func, ast.Attribute)
+            following = parameters[len(call.args) + is_method :]
+            if following[:1] == [keyword.arg]:
+                arguments = [source.segment(one) for one in (*call.args, keyword.value)]
+                rest = [f"{one.arg}={source.segment(one.value)}" for one in call.keywords[1:]]
+                return f"{source.segment(call.func)}({', '.join([*arguments, *rest])})"
+    return None
 
 
 def _other_texts(
@@ -379,10 +459,14 @@ def _other_texts(
     if is_message(plain(text)) and _is_reported(path):
         if (reworded := _rebuilt(node, lambda part: _reworded(part, given))) is not None:
             yield VariantKind.MESSAGE, reworded, "a message in other words"
-    elif _SPACES.search(text) and _is_output(path):
-        spaced = _rebuilt(node, lambda part: _SPACES.sub("  ", part))
+    elif _is_output(path) and not given.shows_output:
+        spaced = _rebuilt(node, _other_spaces)
         if spaced is not None:
-            yield VariantKind.LAYOUT, spaced, "spaces doubled in a text"
+            yield VariantKind.LAYOUT, spaced, "other spaces in a text"
+
+
+def _other_spaces(text: str) -> str:
+    return _SPACES.sub("  ", text) if text.strip(" ") or len(text) == 1 else text[:1]
 
 
 def _rebuilt(node: ast.AST, changed: Callable[[str], str]) -> str | None:
@@ -395,6 +479,9 @@ def _rebuilt(node: ast.AST, changed: Callable[[str], str]) -> str | None:
     for value in node.values:
         if isinstance(value, ast.Constant) and isinstance(value.value, str):
             value = ast.Constant(changed(value.value))
+        elif isinstance(value, ast.FormattedValue) and value.format_spec is not None:
+            is_width = _WIDTH.fullmatch(ast.unparse(value.format_spec)[2:-1])
+            value = ast.FormattedValue(value.value, value.conversion) if is_width else value
         values.append(value)
     new = ast.unparse(ast.JoinedStr(values))
     return None if new == ast.unparse(node) else new
@@ -439,6 +526,8 @@ def _is_output(path: Sequence[ast.AST]) -> bool:
             case ast.Return() | ast.Yield():
                 return True
             case ast.Call(func=ast.Attribute(attr="append" | "write" | "extend" | "join")):
+                return True
+            case ast.Call(func=ast.Name(id="print")):
                 return True
             case ast.Subscript() | ast.Compare() | ast.keyword() | ast.stmt():
                 return False

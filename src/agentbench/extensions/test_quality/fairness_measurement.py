@@ -1,5 +1,6 @@
 """Measures whether hidden tests reject right fixes: runs them on variants of the reference."""
 
+import ast
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from agentbench.extensions.test_quality.equal_variants import (
 from agentbench.extensions.test_quality.instruction_examples import (
     ExampleOutcome,
     examples_in,
+    prose_of,
     run_examples,
 )
 from agentbench.extensions.test_quality.mutants import FixedFile
@@ -57,9 +59,7 @@ UNSTATED_RULES = ("unstated-name", "unstated-message")
 """The rules of the audit that are a part of a task's fairness."""
 BEYOND = "beyond-instruction"
 """The rule of the findings in `Fairness.beyond`."""
-_ORDINARY_WORDS = frozenset(
-    {"assert", "assertion", "error", "test", "where", "none", "true", "false"}
-)
+_LEAST_CODE = 8  # characters of a value that an instruction has not by chance
 _MOST_PARTS = 12  # of a fix that are left out, one after the other
 _LONGEST_ASSERTION = 300  # characters
 
@@ -111,6 +111,7 @@ class _Measurement:
     kept: frozenset[NodeId]  # that pass before and after
     pieces: tuple[str, ...]
     modules: tuple[str, ...]  # in which the examples' names are looked up
+    test_code: Mapping[str, frozenset[str]]  # the values and calls of each deciding test
     shown: tuple[ExampleOutcome, ...] = ()  # of the examples, with the reference
     showing: int = 0  # how many of them the base answers otherwise
     _own: frozenset[NodeId] | None = None
@@ -142,13 +143,18 @@ class _Measurement:
             files=files,
             given=GivenText(
                 instruction=facts.task.problem.instruction,
-                new_names=frozenset(name for name, _ in new_names(facts)),
+                new_names=frozenset(name for name, _, guess in new_names(facts) if not guess),
+                shows_output=any(
+                    len(text.split()) > 1 and text.strip() in facts.task.problem.instruction
+                    for text in _texts_of_tests(facts)
+                ),
             ),
             deadline=deadline,
             fixed=fixed,
             kept=after & set(expectation.pass_to_pass) or after & before,
             pieces=examples_in(facts.task.problem.instruction),
             modules=_modules(files),
+            test_code=_code_of_tests(facts),
         )
         measurement._show_examples()
         return measurement
@@ -159,7 +165,7 @@ class _Measurement:
         made = len(equals) + len(parts)
         # Most tests reject nothing, so that one run answers for a whole group.
         left = [one for group in groups_of(equals) for one in self._search(group)]
-        left += [one for part in parts for one in self._search([part])]
+        left += [part for part in parts if not self._judge_part(part)]
         words = f"{len(left)} of {made} variants not tried: the time was used up"
         return Fairness(
             beyond=tuple(self._beyond()),
@@ -179,7 +185,7 @@ class _Measurement:
         asked = words_of(self.given.instruction)
         for node_id in sorted(self.fixed - passed_tests(ran.evidence)):
             message = " ".join(ran.message_of(node_id).split())
-            words = words_of(node_id, message) - _ORDINARY_WORDS
+            words = words_of(node_id, message)
             if message and not words & asked:
                 what = "fails before the fix in a way of which the instruction has no word: "
                 text = f"{what}{message[:_LONGEST_ASSERTION]}"
@@ -217,18 +223,41 @@ class _Measurement:
         if broken:
             detail = f"{min(broken)}, a test of the project, fails"
             self._add(variant, VariantOutcome.NOT_EQUAL, detail=detail)
-        elif (other := self._other_example(variant, contents)) is not None:
-            detail = f"another outcome of the instruction's example {other!r}"
-            self._add(variant, VariantOutcome.NOT_EQUAL, detail=detail)
-        elif why := self._why_asked_for(variant, failed):
+        elif why := self._other_example(contents, is_exact=variant.kind is VariantKind.PART):
             self._add(variant, VariantOutcome.NOT_EQUAL, detail=why)
         else:
-            rejected_by = tuple(sorted(self.fixed.intersection(failed)))
-            message = failed[rejected_by[0]] if rejected_by else ""
-            assertion = " ".join(message.split())[:_LONGEST_ASSERTION]
-            self._add(
-                variant, VariantOutcome.REJECTED, rejected_by=rejected_by, assertion=assertion
-            )
+            self._add_rejected(variant, failed)
+
+    def _judge_part(self, part: Variant) -> bool:
+        """Judge the fix without a part; False: there is no time left."""
+        if time.monotonic() > self.deadline:
+            return False
+        # Whether the instruction asks for the part comes first: it takes a fraction of a test run.
+        contents = apply_variants(self.files, [part])
+        why = self._asked(part.subject) or self._other_example(contents, is_exact=True)
+        failed = {} if why else self._failures(contents)
+        if isinstance(failed, dict) and failed:
+            passing = self.fixed - set(failed)
+            subject = part.subject | (_words_of_tests(failed) - _words_of_tests(passing))
+            if not subject:
+                why = "no name tells what the part is about"
+            elif part.is_detail and not passing:
+                why = "all deciding tests need it"
+            else:
+                why = self._asked(subject) or self._shown_value(failed, passing)
+        if why:
+            self._add(part, VariantOutcome.NOT_EQUAL, detail=why)
+        elif isinstance(failed, dict) and not failed:
+            self._add(part, VariantOutcome.ACCEPTED)
+        else:
+            self._classify(part, contents, failed)
+        return True
+
+    def _add_rejected(self, variant: Variant, failed: Mapping[NodeId, str]) -> None:
+        rejected_by = tuple(sorted(self.fixed.intersection(failed)))
+        message = failed[rejected_by[0]] if rejected_by else ""
+        assertion = " ".join(message.split())[:_LONGEST_ASSERTION]
+        self._add(variant, VariantOutcome.REJECTED, rejected_by=rejected_by, assertion=assertion)
 
     def _add(self, variant: Variant, outcome: VariantOutcome, **more: object) -> None:
         self.results[len(self.results)] = VariantResult.model_validate(
@@ -271,42 +300,83 @@ class _Measurement:
         base = self._outcomes({})
         self.shown = self._outcomes(self.reference.files)
         pairs = zip(base, self.shown, strict=False)
-        self.showing = sum(not one.equals(other) for one, other in pairs)
+        self.showing = sum(
+            not one.equals(other) and one.is_known and other.is_known for one, other in pairs
+        )
 
     def _outcomes(
         self, files: Mapping[PurePosixPath, FileContent | None]
     ) -> tuple[ExampleOutcome, ...]:
         return run_examples(self.context, self.pieces, self.modules, files)
 
-    def _why_asked_for(self, variant: Variant, failed: Iterable[NodeId]) -> str:
-        """Why the instruction may ask for a part in words; empty: it says nothing of it."""
-        if variant.kind is not VariantKind.PART:
-            return ""
-        names = (node_id.rpartition("::")[2].partition("[")[0] for node_id in failed)
-        subject = variant.subject | words_of(*(name.removeprefix("test") for name in names))
-        if not subject:
-            return "no name tells what the part is about"
-        shared = subject & words_of(self.given.instruction)
+    def _asked(self, subject: frozenset[str]) -> str:
+        """Why the sentences of the instruction may ask for a part; empty: they do not."""
+        shared = subject & words_of(prose_of(self.given.instruction))
         return f"the instruction speaks of it: {', '.join(sorted(shared))}" if shared else ""
 
-    def _other_example(
-        self, variant: Variant, contents: Mapping[PurePosixPath, bytes]
-    ) -> str | None:
-        """An example whose outcome is not the reference's; None: there is none.
+    def _shown_value(self, failing: Iterable[NodeId], passing: Iterable[NodeId]) -> str:
+        """Why the instruction may ask for what tests do in code that does not run by itself."""
+        instruction = _one_form(self.given.instruction)
+        others = {piece for node_id in passing for piece in self.test_code.get(_bare(node_id), ())}
+        for node_id in failing:
+            for piece in sorted(self.test_code.get(_bare(node_id), ())):
+                if piece not in others and piece in instruction:
+                    return f"the instruction has {piece} of {node_id}"
+        return ""
 
-        The text of a value that the instruction does not show is open, except without a part.
+    def _other_example(self, contents: Mapping[PurePosixPath, bytes], *, is_exact: bool) -> str:
+        """Why a variant is not equal on the examples; empty: they do not tell.
+
+        Unless it is exact, the text of a value that the instruction does not show is open.
         """
         if not self.shown:
-            return None
+            return ""
         outcomes = self._outcomes(self._change(contents).files)
-        if len(outcomes) < len(self.shown):
-            return self.pieces[len(outcomes)]
-        is_exact = variant.kind is VariantKind.PART
-        for piece, one, other in zip(self.pieces, outcomes, self.shown, strict=False):
-            is_open = one.is_value and other.is_value and not self.given.says(other.text)
-            if not one.equals(other) and (is_exact or not is_open):
-                return piece
-        return None
+        cut = [self.pieces[len(outcomes)]] if len(outcomes) < len(self.shown) else []
+        others = (
+            piece
+            for piece, one, other in zip(self.pieces, outcomes, self.shown, strict=False)
+            if not one.equals(other)
+            and (is_exact or not (one.is_value and other.is_value) or self.given.says(other.text))
+        )
+        other = next(iter([*others, *cut]), None)
+        return "" if other is None else f"another outcome of the instruction's example {other!r}"
+
+
+def _texts_of_tests(facts: TaskFacts) -> Iterator[str]:
+    for file in facts.deciding_files:
+        for _, function in file.deciding:
+            for node in ast.walk(function.node):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    yield node.value
+
+
+def _code_of_tests(facts: TaskFacts) -> dict[str, frozenset[str]]:
+    """The values and calls in each deciding test, by its id without parameters."""
+    kinds = (ast.Call, ast.List, ast.Dict, ast.Tuple, ast.Set, ast.Constant)
+    return {
+        f"{file.path}::{name}": frozenset(
+            text
+            for node in ast.walk(function.node)
+            if isinstance(node, kinds) and len(text := _one_form(ast.unparse(node))) >= _LEAST_CODE
+        )
+        for file in facts.deciding_files
+        for name, function in file.deciding
+    }
+
+
+def _one_form(code: str) -> str:
+    """Code without white space and with one kind of quotation mark."""
+    return "".join(code.replace('"', "'").split())
+
+
+def _bare(node_id: NodeId) -> str:
+    return node_id.partition("[")[0]
+
+
+def _words_of_tests(node_ids: Iterable[NodeId]) -> frozenset[str]:
+    names = (node_id.rpartition("::")[2].partition("[")[0] for node_id in node_ids)
+    return words_of(*(name.removeprefix("test") for name in names))
 
 
 def _in_package(context: PreparedContext, path: PurePosixPath) -> bool:

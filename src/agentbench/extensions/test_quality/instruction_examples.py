@@ -26,6 +26,7 @@ _CONTINUED = re.compile(r"^\s*\.\.\.:? ?(?P<code>.*)$")
 _FENCE = re.compile(r"^\s*```+\s*(?P<language>[\w+-]*)")
 _PYTHON = frozenset({"", "py", "py3", "python", "python3", "pycon", "ipython"})
 _INLINE = re.compile(r"(?<!`)`([^`\n]+\))`(?!`)")  # a call within a sentence
+_CODE = re.compile(r"`[^`]*`|\w[\w.]*\([^)]*\)")
 _PRINT = re.compile(r"^(\s*)print (?![=(])(.+)$", re.MULTILINE)  # Python 2's statement
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
 
@@ -40,6 +41,11 @@ class ExampleOutcome(NamedTuple):
     def is_value(self) -> bool:
         return self.kind == "value"
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the example ran; otherwise it needs a name that is nowhere."""
+        return self.kind != "unknown"
+
     def equals(self, other: "ExampleOutcome") -> bool:
         """Whether two outcomes are the same; the words of an exception do not count."""
         both_values = self.is_value and other.is_value
@@ -50,6 +56,18 @@ def examples_in(instruction: str) -> tuple[str, ...]:
     """The statements of an instruction's sessions, blocks and calls in sentences, in order."""
     pieces = [piece for block in _blocks(instruction) for piece in _statements(block)]
     return tuple(pieces[:_MOST_PIECES])
+
+
+def prose_of(instruction: str) -> str:
+    """The sentences of an instruction: without blocks, sessions, code in a line and calls."""
+    lines: list[str] = []
+    in_block = False
+    for line in instruction.splitlines():
+        if _FENCE.match(line):
+            in_block = not in_block
+        elif not in_block and not line.startswith(("    ", "\t")) and not _PROMPT.match(line):
+            lines.append(_CODE.sub(" ", line))
+    return "\n".join(lines)
 
 
 def run_examples(
