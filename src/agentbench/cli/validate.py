@@ -14,6 +14,7 @@ from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.tasks.validation import follow_validation, validation_settings
 from agentbench.core.display_text import printable
 from agentbench.core.extensions import Slot, load_offer
+from agentbench.core.files import write_atomically
 
 if TYPE_CHECKING:
     from agentbench.validation.mutation_results import MutationScore
@@ -29,6 +30,13 @@ RecordOption = Annotated[
 ResumeOption = Annotated[
     bool,
     options.validation_option("--resume", help="Skip tasks with a valid proof.json from --record."),
+]
+ReportOption = Annotated[
+    Path | None,
+    options.validation_option(
+        "--report",
+        help="Write a Markdown page for the tasks' author: what was measured, and what to change.",
+    ),
 ]
 
 
@@ -72,6 +80,7 @@ def validate(
     write_ids: options.WriteIds = False,
     record: RecordOption = False,
     resume: ResumeOption = False,
+    report: ReportOption = None,
     strength: StrengthOptions,
     preparation: options.PreparationOptions,
     validation: options.ValidationOptions,
@@ -84,12 +93,15 @@ def validate(
     Example: agentbench validate tasks/ --repeat 3
     """
     from agentbench.report.formatting import TESTS_TO_FIX, controls_text
+    from agentbench.validation.quality_page import quality_markdown
     from agentbench.validation.task_validation import (
         all_controls,
         invalid_reasons_text,
         validate_folders,
     )
 
+    if report is not None and not report.parent.is_dir():
+        raise typer.BadParameter(f"{report.parent} is not a folder", param_hint="--report")
     settings = validation_settings(
         validation, preparation, write_ids=write_ids, record=record, resume=resume
     )
@@ -105,6 +117,8 @@ def validate(
         )
         if record:
             scoring.store_in_proofs(scores)
+    if report is not None:
+        write_atomically(report, "".join(quality_markdown(proven, scores, {})).encode())
     if validation.as_json:
         typer.echo(json.dumps([_row(one, scores.get(one.folder)) for one in proven], indent=1))
     else:
