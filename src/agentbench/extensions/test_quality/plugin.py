@@ -1,5 +1,6 @@
-"""`agentbench validate --strength`."""
+"""`agentbench validate --strength` and `agentbench tasks fix-tests`."""
 
+from collections.abc import Callable
 from types import ModuleType
 
 from agentbench.core.extensions import Offer, Slot
@@ -11,4 +12,13 @@ def _scores() -> ModuleType:
     return task_scores
 
 
-OFFERS = {Slot.TASK_SCORE: {"strength": Offer("The mutation score of hidden tests.", _scores)}}
+def _fix_tests() -> Callable[..., None]:
+    from agentbench.extensions.test_quality.fix_tests import fix_tests
+
+    return fix_tests
+
+
+OFFERS = {
+    Slot.TASK_SCORE: {"strength": Offer("The mutation score of hidden tests.", _scores)},
+    Slot.TASK_COMMAND: {"fix-tests": Offer("Propose weaker assertions.", _fix_tests)},
+}
