@@ -1,38 +1,21 @@
-"""`agentbench tasks fix-tests`: proposes weaker assertions where a task's tests are too strict."""
+"""A patch with weaker assertions where the tests of a task are known to reject right fixes."""
 
 import difflib
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from agentbench.audit.task_facts import TaskFacts, read_task_facts
+from agentbench.audit.task_facts import TaskFacts
 from agentbench.audit.unstated import unstated_messages
-from agentbench.cli import options
-from agentbench.cli.process_setup import ExitCode
-from agentbench.cli.report import open_output
-from agentbench.cli.tasks.validation import follow_validation, validation_settings
-from agentbench.core.display_text import counted, printable
-from agentbench.core.files import owned_folder
-from agentbench.core.host import usable_cache_dir
 from agentbench.errors import InputError
 from agentbench.extensions.test_quality.relaxed_assertions import StrictAssertion, relaxations
 from agentbench.python_source.functions import split_id
 from agentbench.python_source.source_text import apply_edits, parse_source
-from agentbench.sandbox.back_ends import SandboxName
 from agentbench.scoring.evidence import Finding
-from agentbench.tasks.loading import load_task
-from agentbench.tasks.mirror import Mirrors
 from agentbench.validation.fairness_results import VariantKind
-from agentbench.validation.stored_proof import StoredProof, read_proof
+from agentbench.validation.stored_proof import StoredProof
 from agentbench.validation.task_quality import UNSTATED_RULES, unstated_findings
-from agentbench.validation.task_validation import result_lines, validate_folders
 
 _BYTE_ORDER_MARK = "\ufeff"
-_TESTS_PATCH = "tests.patch"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,57 +25,6 @@ class ProposedPatch:
     patch: str  # empty: there is no proposal
     proposals: tuple[str, ...]  # a line for each
     without: tuple[str, ...]  # findings without a proposal, each with the reason
-
-
-def fix_tests(
-    task: Annotated[Path, typer.Argument(help="The folder of the task.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", help="The file for the patch; default: stdout.")
-    ] = None,
-    *,
-    check: Annotated[
-        bool,
-        typer.Option(
-            "--check",
-            help="Validate a copy of the task with the patch: do its tests still need the fix?",
-        ),
-    ] = False,
-    sandbox: options.Sandbox = SandboxName.AUTO,
-    runs_dir: options.RunsDir = Path("runs"),
-) -> None:
-    """Propose weaker assertions where the tests of a task are known to reject right fixes.
-
-    The patch is for reading: nothing applies it. It changes the tree that has the hidden tests.
-    What is known is in proof.json, from `validate --fairness --record`; without it, only messages
-    that nothing states are.
-
-    Example: agentbench tasks fix-tests tasks/my-bug
-    """
-    mirrors = Mirrors(usable_cache_dir() / "mirrors")
-    loaded = load_task(task, mirrors=mirrors)
-    facts = read_task_facts(loaded, mirrors)
-    proof = read_proof(task, digest=loaded.digest)
-    if proof is None or proof.fairness is None:
-        typer.echo(
-            "variants of the fix were not run, so that only messages are looked at; measure them "
-            f"with: agentbench validate {task} --fairness --record",
-            err=True,
-        )
-    proposed = propose_patch(facts, proof)
-    with open_output(out) as target:
-        target.write(proposed.patch)
-    for line in proposed.proposals:
-        typer.echo(printable(line, limit=500), err=True)
-    for line in proposed.without:
-        typer.echo(printable(f"no proposal: {line}", limit=500), err=True)
-    count = counted(len(proposed.proposals), "weaker assertion")
-    typer.echo(f"{count} proposed, {len(proposed.without)} without a proposal", err=True)
-    if not proposed.patch:
-        return
-    if check:
-        _check(task, proposed.patch, sandbox, runs_dir)
-    else:
-        typer.echo("read the patch; --check validates a copy of the task with it", err=True)
 
 
 def propose_patch(facts: TaskFacts, proof: StoredProof | None) -> ProposedPatch:
@@ -190,19 +122,3 @@ def _patch(path: str, before: str, after: str) -> str:
             *difflib.unified_diff(old, new, f"a/{path}", f"b/{path}"),
         ]
     )
-
-
-def _check(task: Path, patch: str, sandbox: SandboxName, runs_dir: Path) -> None:
-    validation = options.ValidationOptions(repeat=1, sandbox=sandbox, runs_dir=runs_dir, quiet=True)
-    settings = validation_settings(validation, record=False)
-    with owned_folder("agentbench-fix-tests-") as scratch:
-        copied = shutil.copytree(task, scratch / task.resolve().name, symlinks=True)
-        with (copied / _TESTS_PATCH).open("ab") as file:
-            file.write(patch.encode())
-        (one,) = validate_folders([copied], settings, follow_validation(validation))
-    word = "valid" if one.is_valid else "INVALID"
-    typer.echo(f"with the patch the task is {word}", err=True)
-    for line in result_lines(one):
-        typer.echo(f"  {printable(line, limit=300)}", err=True)
-    if not one.is_valid:
-        raise typer.Exit(ExitCode.CHECK_FAILED)

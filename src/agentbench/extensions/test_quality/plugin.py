@@ -13,7 +13,7 @@ def _scores() -> ModuleType:
 
 
 def _fix_tests() -> Callable[..., None]:
-    from agentbench.extensions.test_quality.fix_tests import fix_tests
+    from agentbench.extensions.test_quality.command import fix_tests
 
     return fix_tests
 
