@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,8 +18,11 @@ from agentbench.core.extensions import Slot, load_offer
 from agentbench.core.files import write_atomically
 
 if TYPE_CHECKING:
+    from agentbench.validation.fairness_results import Fairness
     from agentbench.validation.mutation_results import MutationScore
     from agentbench.validation.task_validation import ValidationResult
+
+_WITHIN = timedelta(minutes=5)
 
 RecordOption = Annotated[
     bool,
@@ -73,6 +77,29 @@ class StrengthOptions:
     ] = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FairnessOptions:
+    """The options of finding right fixes that hidden tests reject."""
+
+    fairness: Annotated[
+        bool,
+        options.validation_option(
+            "--fairness",
+            help="Also change the reference solution into other right fixes, and list those that "
+            "tests reject, with the names and messages that nothing gives.",
+        ),
+    ] = False
+    within: Annotated[
+        timedelta | None,
+        options.duration_option(
+            "--within",
+            "With --fairness: the time for each task, such as 90s; without it 5m.",
+            bare_unit="m",
+            rich_help_panel=options.Panel.VALIDATION,
+        ),
+    ] = None
+
+
 @options.expand_groups
 def validate(
     *,
@@ -82,13 +109,15 @@ def validate(
     resume: ResumeOption = False,
     report: ReportOption = None,
     strength: StrengthOptions,
+    fair_tests: FairnessOptions,
     preparation: options.PreparationOptions,
     validation: options.ValidationOptions,
 ) -> None:
     """Prove tasks: the oracle resolves each, the no-op agent does not, no test is flaky.
 
-    Also shows how many target tests the control runs cover, which data leaks, and, with --strength,
-    which wrong versions of the reference solution pass the hidden tests.
+    Also shows how many target tests the control runs cover, which data leaks, with --strength
+    which wrong versions of the reference solution pass the hidden tests, and with --fairness which
+    right ones do not.
 
     Example: agentbench validate tasks/ --repeat 3
     """
@@ -117,12 +146,21 @@ def validate(
         )
         if record:
             scoring.store_in_proofs(scores)
+    fair: Mapping[Path, Fairness] = {}
+    if fair_tests.fairness:
+        measuring = load_offer(Slot.TASK_SCORE, "fairness", "--fairness")
+        fair = measuring.measure_valid_tasks(
+            proven, settings.options, within=fair_tests.within or _WITHIN
+        )
+        if record:
+            measuring.store_in_proofs(fair)
     if report is not None:
-        write_atomically(report, "".join(quality_markdown(proven, scores, {})).encode())
+        write_atomically(report, "".join(quality_markdown(proven, scores, fair)).encode())
     if validation.as_json:
-        typer.echo(json.dumps([_row(one, scores.get(one.folder)) for one in proven], indent=1))
+        rows = [_row(one, scores.get(one.folder), fair.get(one.folder)) for one in proven]
+        typer.echo(json.dumps(rows, indent=1))
     else:
-        _print(proven, scores)
+        _print(proven, scores, fair)
     weak = False
     if scoring is not None and strength.min_strength is not None:
         weak = scoring.warn_of_weak_tests(proven, scores, round(100 * strength.min_strength, 9))
@@ -144,8 +182,10 @@ def validate(
         raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
-def _row(one: "ValidationResult", strength: "MutationScore | None") -> dict[str, object]:
-    from agentbench.validation import mutation_results
+def _row(
+    one: "ValidationResult", strength: "MutationScore | None", fairness: "Fairness | None"
+) -> dict[str, object]:
+    from agentbench.validation import fairness_results, mutation_results
 
     proof = one.proof
     any_proof = proof or one.stored_proof
@@ -171,13 +211,18 @@ def _row(one: "ValidationResult", strength: "MutationScore | None") -> dict[str,
         "peak_memory_mib": any_proof.peak_memory_mib if any_proof else None,
         "proven_earlier": one.is_from_stored_proof,
         **({"strength": mutation_results.score_json(strength)} if strength is not None else {}),
+        **({"fairness": fairness_results.fairness_json(fairness)} if fairness is not None else {}),
     }
 
 
-def _print(proven: "Sequence[ValidationResult]", strengths: "Mapping[Path, MutationScore]") -> None:
+def _print(
+    proven: "Sequence[ValidationResult]",
+    strengths: "Mapping[Path, MutationScore]",
+    fair: "Mapping[Path, Fairness]",
+) -> None:
     from agentbench.report.formatting import TESTS_TO_FIX, controls_text
     from agentbench.report.text_table import TableColumn, console_of, print_rows, print_text
-    from agentbench.validation import mutation_results
+    from agentbench.validation import fairness_results, mutation_results
     from agentbench.validation.task_validation import result_lines
 
     console = console_of(sys.stdout)
@@ -197,4 +242,7 @@ def _print(proven: "Sequence[ValidationResult]", strengths: "Mapping[Path, Mutat
             print_text(f"  {printable(line, limit=300)}", console, indent=4)
         if one.folder in strengths:
             for line in mutation_results.score_lines(strengths[one.folder]):
+                print_text(f"  {printable(line, limit=500)}", console, indent=4)
+        if one.folder in fair:
+            for line in fairness_results.fairness_lines(fair[one.folder]):
                 print_text(f"  {printable(line, limit=500)}", console, indent=4)

@@ -75,6 +75,7 @@ class FixedFile:
     path: PurePosixPath
     before: bytes
     after: bytes
+    in_package: bool = False  # whether its folder has an `__init__.py`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +183,7 @@ def _make_mutants(rewrites: Mapping[_ParsedFile, Iterable[Rewrite]]) -> tuple[li
                     Mutant(
                         path=read.file.path,
                         content=f"{mark}{text}".encode(),
-                        change=_change(read.source, rewrite, text),
+                        change=change_of(read.source, rewrite, text),
                     )
                 )
     return found, equivalent
@@ -195,7 +196,8 @@ def _rewrites_within(source: SourceText, lines: frozenset[int]) -> Iterator[Rewr
                 yield rewrite
 
 
-def _change(source: SourceText, rewrite: Rewrite, text: str) -> MutantChange:
+def change_of(source: SourceText, rewrite: Rewrite, text: str) -> MutantChange:
+    """A change for a reader; `text` is the whole file after it."""
     start = source.line_of(rewrite.span.start)
     end = source.line_of(max(rewrite.span.start, rewrite.span.end - 1))
     first = source.line_start(start)

@@ -26,10 +26,11 @@ from agentbench.runs.options import RunOptions
 from agentbench.runs.scheduler import fitting_jobs
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.sandbox.registry import select_back_end
-from agentbench.scoring.evidence import Ending, Evidence, ReportFacts
+from agentbench.scoring.evidence import Ending, Evidence, NodeId, ReportFacts
 from agentbench.scoring.expectation import resolve_expectation, shortfall_of, with_node_ids
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.task import Task
+from agentbench.test_runs.model import CaseResult
 from agentbench.validation.mutation_results import MutantOutcome, MutantResult, MutationScore
 
 MAX_MUTANTS = 60
@@ -82,7 +83,7 @@ def _measure_task(
     why_not = why_no_mutants(task)
     if not why_not:
         try:
-            with _prepared_context(task, settings, provider) as context:
+            with prepared_context(task, settings.options, provider, settings.cancel) as context:
                 return _score(context, settings)
         except (AttemptError, InputError, UnavailableError) as error:
             why_not = str(error)
@@ -136,12 +137,11 @@ def _run_mutants(
             raise
 
 
-# A prepared task; without the cache, the preparation is removed after the block.
 @contextmanager
-def _prepared_context(
-    task: Task, settings: MutationScoreSettings, provider: SandboxProvider
+def prepared_context(
+    task: Task, options: RunOptions, provider: SandboxProvider, cancel: Event
 ) -> Iterator[PreparedContext]:
-    options = settings.options
+    """A prepared task; without the cache, the preparation is removed after the block."""
     with owned_folder("agentbench-strength-") as scratch:
         cache = PreparationCache(
             (options.cache_dir if options.use_cache else scratch) / "prepared", provider
@@ -151,7 +151,7 @@ def _prepared_context(
                 provider,
                 RunSettings(timeout_scale=options.timeout_scale),
                 cache_dir=options.cache_dir,
-                cancel=settings.cancel,
+                cancel=cancel,
             ),
             cache=cache,
         )
@@ -178,7 +178,13 @@ class HiddenTestRun:
 
     evidence: Evidence
     tests: ReportFacts | None = None  # None: a verifier script judges
+    cases: tuple[CaseResult, ...] = ()
     took: timedelta
+
+    def message_of(self, node_id: NodeId) -> str:
+        """What a test that failed says; empty: nothing."""
+        messages = (case.message for case in self.cases if case.node_id == node_id)
+        return next(filter(None, messages), "")
 
 
 class MutantRunner:
@@ -269,7 +275,9 @@ def run_change(
         sink=context.sink,
     ).tests
     evidence = judged_tests.judged_evidence(context, run)
-    return HiddenTestRun(evidence=evidence, tests=run.facts, took=run.command.duration)
+    return HiddenTestRun(
+        evidence=evidence, tests=run.facts, cases=run.result.tests, took=run.command.duration
+    )
 
 
 # Whether tests ran, so that a failure is theirs.

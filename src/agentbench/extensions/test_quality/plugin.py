@@ -1,4 +1,4 @@
-"""`agentbench validate --strength` and `agentbench tasks fix-tests`."""
+"""`agentbench validate --strength` and `--fairness`, and `agentbench tasks fix-tests`."""
 
 from collections.abc import Callable
 from types import ModuleType
@@ -12,6 +12,12 @@ def _scores() -> ModuleType:
     return task_scores
 
 
+def _fairness() -> ModuleType:
+    from agentbench.extensions.test_quality import task_fairness
+
+    return task_fairness
+
+
 def _fix_tests() -> Callable[..., None]:
     from agentbench.extensions.test_quality.command import fix_tests
 
@@ -19,6 +25,9 @@ def _fix_tests() -> Callable[..., None]:
 
 
 OFFERS = {
-    Slot.TASK_SCORE: {"strength": Offer("The mutation score of hidden tests.", _scores)},
+    Slot.TASK_SCORE: {
+        "strength": Offer("The mutation score of hidden tests.", _scores),
+        "fairness": Offer("The right fixes that hidden tests reject.", _fairness),
+    },
     Slot.TASK_COMMAND: {"fix-tests": Offer("Propose weaker assertions.", _fix_tests)},
 }
