@@ -93,7 +93,7 @@ def test_each_fault_has_evidence_and_advice():
     assert fact(proof, "leaks").answer == "1 finding of the audit"
     text = page(result_of(proof))
     assert "- `tests/test_a.py:3`: unstated-name: `f` is new\n" in text
-    assert "rejected by tests/test\\_a.py::test\\_b: `AssertionError: 'no' != 'never'`\n" in text
+    assert "rejected by `tests/test_a.py::test_b`: `AssertionError: 'no' != 'never'`\n" in text
     assert '  ```diff\n  - raise ValueError("no")\n  + raise E\n  ```\n' in text
     assert "- `a.py:3`: " in text
     assert text.count("What to change: ") == 7

@@ -51,6 +51,7 @@ ACCEPTED = REJECTED.replace(outcome=VariantOutcome.ACCEPTED, rejected_by=(), ass
         (None, (GUESSABLE,), None),
         (Fairness(why_not="no reference"), (), None),
         (Fairness(why_not="no reference", unstated=(NEEDED,)), (), True),
+        (Fairness(), (), None),
         (Fairness(variants=(ACCEPTED,), unstated=(GUESSABLE,)), (), False),
         (Fairness(variants=(ACCEPTED, REJECTED)), (), True),
     ],

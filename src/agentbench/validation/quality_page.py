@@ -181,7 +181,7 @@ def _too_narrow(proof: StoredProof) -> QualityFact:
         parts += [fairness.not_tried] if fairness.not_tried else []
     for one in rejected:
         tests = ", ".join(one.rejected_by[:_MAX_EVIDENCE])
-        what = f"{one.kind.value}, rejected by {tests}"
+        what = f"{one.kind.value}, rejected by `{tests}`"
         evidence.append(_changed(one.change, what, one.assertion))
     beyond = fairness.beyond if fairness is not None else ()
     evidence += [Evidence(each.where, f"weak evidence: {each.what}") for each in beyond]

@@ -9,6 +9,7 @@ from agentbench.report.unfair_tasks import TaskQualities
 from agentbench.runs.store.configuration import TaskEntry, TaskQuality
 from agentbench.scoring.evidence import Finding, Severity
 from agentbench.tasks.problem import TaskId
+from agentbench.validation.fairness_results import VariantOutcome
 from agentbench.validation.stored_proof import StoredProof, read_proof
 
 UNSTATED_RULES = frozenset({"unstated-name", "unstated-message"})
@@ -36,8 +37,8 @@ def quality_in_proof(proof: StoredProof | None) -> TaskQuality:
     rejects: bool | None = bool(needed_findings(proof))
     if fairness is not None and fairness.rejected:
         rejects = True
-    elif not rejects and (fairness is None or fairness.why_not):
-        rejects = None  # texts alone do not show that no right fix fails
+    elif not rejects and (fairness is None or not fairness.of(VariantOutcome.ACCEPTED)):
+        rejects = None  # only a right fix that passes is a sign of fair tests
     is_scored = score is not None and score.percent is not None
     return TaskQuality(
         rejects_right_fixes=rejects,

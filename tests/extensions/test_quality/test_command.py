@@ -1,7 +1,9 @@
 import pytest
 
 from agentbench.validation.fairness_results import VariantKind
+from agentbench.validation.stored_proof import read_proof
 from tests.extensions.test_quality.test_fix_tests import (
+    FIXED,
     HIDDEN,
     INSTRUCTION,
     OTHER,
@@ -25,9 +27,9 @@ def fix_tests(cli, sandbox, tmp_path):
 
 @pytest.fixture
 def validate(cli, sandbox, tmp_path):
-    def validate(folder):
+    def validate(folder, *arguments):
         where = ("--sandbox", sandbox, "--runs-dir", tmp_path / "runs", "--repeat", "1")
-        return cli("validate", folder, *where, "--quiet")
+        return cli("validate", folder, *where, "--quiet", *arguments)
 
     return validate
 
@@ -54,6 +56,22 @@ def test_patch_makes_tests_accept_another_right_fix(fix_tests, validate, tmp_pat
         file.write(patch.read_text())
     result = validate(other)
     assert result.code == 0, result.stdout
+
+
+def test_measured_variants_give_the_patch_and_the_page(fix_tests, validate, tmp_path):
+    folder, page, patch = written(tmp_path / "strict"), tmp_path / "page.md", tmp_path / "a.patch"
+    result = validate(folder, "--fairness", "--record", "--report", page)
+    assert result.code == 0, result.stderr
+    rejected = {one.kind for one in read_proof(folder).fairness.rejected}
+    assert rejected >= {VariantKind.MESSAGE, VariantKind.TYPE}
+    assert "rejected by `tests/test_hidden.py::test_cheap_prices_are_found`" in page.read_text()
+    result = fix_tests(folder, "--out", patch)
+    assert "only messages are looked at" not in result.stderr
+    for name, fixed in (("fixed", FIXED), ("other", OTHER)):
+        relaxed = written(tmp_path / name, fixed=fixed)
+        with (relaxed / "tests.patch").open("a") as file:
+            file.write(patch.read_text())
+        assert validate(relaxed).code == 0
 
 
 def test_task_itself_is_not_changed(fix_tests, tmp_path):
