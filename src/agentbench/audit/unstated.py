@@ -6,6 +6,7 @@ Python only the names count that a deciding test looks up.
 """
 
 import ast
+import builtins
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -22,6 +23,12 @@ _TEXT = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|
 # `%s`, `%(name)d`, `{}`, `{name!r}` and `${name}` stand for values.
 _PERCENT = re.compile(r"%(?:\(\w+\))?[-+ #0]*[\d.]*[a-zA-Z]")
 _BRACES = re.compile(r"\$?\{[^{}]*\}")
+_BUILT_IN = frozenset(
+    name
+    for kind in (str, bytes, int, float, list, tuple, dict, set, frozenset, type, object)
+    for name in dir(kind)
+)
+"""The attributes that values have in each project."""
 _LEAST_NAME = 3  # characters
 _LEAST_WORDS = 2  # of a message: one word may be anything
 _LEAST_MESSAGE = 10  # characters
@@ -59,7 +66,7 @@ def new_names(facts: TaskFacts, known: Collection[str] | None = None) -> Iterato
         name
         for _, text in _fixed_texts(facts)
         for name in NAME.findall(text)
-        if name not in known and len(name) >= _LEAST_NAME
+        if name not in known and name not in _BUILT_IN and len(name) >= _LEAST_NAME
     }
     stated = set(NAME.findall(facts.task.problem.instruction))
     for used in _each_once(facts, _names_in):
@@ -132,6 +139,8 @@ def _names_in(file: DecidingTestFile, before: str | None) -> Iterator[tuple[str,
                 yield node.attr, node.end_lineno or node.lineno
             elif isinstance(node, ast.keyword) and node.arg is not None:
                 yield node.arg, node.value.lineno
+            elif isinstance(node, ast.Name) and _is_exception(node.id):
+                yield node.id, node.lineno
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 # An option, a key or an environment variable; other texts are values.
                 yield from (
@@ -139,6 +148,11 @@ def _names_in(file: DecidingTestFile, before: str | None) -> Iterator[tuple[str,
                     for name in NAME.findall(node.value)[:1]
                     if name == node.value
                 )
+
+
+def _is_exception(name: str) -> bool:
+    known = getattr(builtins, name, None)
+    return isinstance(known, type) and issubclass(known, Exception)
 
 
 def _messages_in(file: DecidingTestFile, before: str | None) -> Iterator[tuple[str, int]]:
@@ -208,6 +222,8 @@ def _common(piece: str, test: str) -> str:
 
 def _guess(name: str, instruction: str, known: Collection[str]) -> str:
     """How the author of a right fix may come to a name; empty: there is no sign of it."""
+    if name.startswith("_") and not name.endswith("__"):
+        return ""  # nobody else needs the same helper
     close = get_close_matches(name, set(NAME.findall(instruction)), n=1, cutoff=_CLOSE)
     if close:
         return f"it resembles `{close[0]}`, which is there"

@@ -66,6 +66,24 @@ class StrengthOptions:
             "--mutant-seed", help="The seed that selects mutants, if there are more."
         ),
     ] = 0
+    stronger_tests: Annotated[
+        Path | None,
+        options.validation_option(
+            "--stronger-tests",
+            help="A patch of stronger tests, or a folder of TASK_ID.patch files: a missed change "
+            "that fails them is a certified wrong fix. Measures the mutation score, too.",
+            metavar="PATCH",
+        ),
+    ] = None
+    search_seconds: Annotated[
+        float,
+        options.validation_option(
+            "--search-seconds",
+            help="Search this long for an input on which a missed change differs from the "
+            "reference solution; 0 searches for none.",
+            min=0,
+        ),
+    ] = 20
     min_strength: Annotated[
         float | None,
         options.rate_option(
@@ -136,13 +154,25 @@ def validate(
     )
     selected = selection.load(settings.options.cache_dir)
     folders = [task.folder for task in selected]
+    stronger = strength.stronger_tests
+    is_measured = strength.measure or stronger is not None or strength.min_strength is not None
+    scoring = load_offer(Slot.TASK_SCORE, "strength", "--strength") if is_measured else None
+    # Before anything runs: a wrong path would be found after all tasks were validated.
+    patches = (
+        None
+        if stronger is None or scoring is None
+        else scoring.read_stronger_patches(stronger, [task.id for task in selected])
+    )
     proven = validate_folders(folders, settings, follow_validation(validation))
     scores: Mapping[Path, MutationScore] = {}
-    is_measured = strength.measure or strength.min_strength is not None
-    scoring = load_offer(Slot.TASK_SCORE, "strength", "--strength") if is_measured else None
     if scoring is not None:
         scores = scoring.measure_valid_tasks(
-            proven, settings.options, most=strength.mutants, seed=strength.mutant_seed
+            proven,
+            settings.options,
+            most=strength.mutants,
+            seed=strength.mutant_seed,
+            stronger=patches,
+            search_seconds=strength.search_seconds,
         )
         if record:
             scoring.store_in_proofs(scores)

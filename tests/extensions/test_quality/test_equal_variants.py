@@ -205,6 +205,17 @@ def test_each_part_of_a_fix_is_left_out_but_no_comment():
     assert [one.change.added for one in parts] == ["return 1", "return 2"]
 
 
+def test_functions_and_branches_that_a_fix_adds_are_parts():
+    after = BEFORE + ADDED + "\n\ndef checked(text):\n    if text:\n        return 1\n"
+    whats = [one.change.what for one in partial_variants([file_of(after)])]
+    assert whats == [
+        "a part of the fix undone",
+        "halved left out",
+        "checked left out",
+        "branch left out",
+    ]
+
+
 def test_a_fix_of_one_part_has_no_partial_variant():
     assert list(partial_variants([file_of(f"{HEAD}    return float(text)\n")])) == []
 

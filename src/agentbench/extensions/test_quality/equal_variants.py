@@ -17,7 +17,12 @@ from agentbench.extensions.test_quality.mutants import (
     change_of,
     touched_lines,
 )
-from agentbench.extensions.test_quality.mutation_rewrites import Rewrite, undo_parts
+from agentbench.extensions.test_quality.mutation_rewrites import (
+    Rewrite,
+    changeable_nodes,
+    omissions_at,
+    undo_parts,
+)
 from agentbench.python_source import python_syntax
 from agentbench.python_source.source_text import (
     SourceEdit,
@@ -85,7 +90,7 @@ def partial_variants(files: Sequence[FixedFile]) -> Iterator[Variant]:
         (file, rewrite)
         for file in parsed
         if file.file.before
-        for rewrite in undo_parts(file.before, file.source)
+        for rewrite in file.parts()
         if not file.is_comment(rewrite)
     ]
     if len(parts) > 1:
@@ -170,6 +175,20 @@ class _ParsedFile:
         return ast.dump(_without_docstrings(tree)) == ast.dump(
             _without_docstrings(python_syntax.parse(text))
         )
+
+    def parts(self) -> Iterator[Rewrite]:
+        """The fix without one of its changed places, functions, branches or elements."""
+        yield from undo_parts(self.before, self.source.text)
+        for node in changeable_nodes(self.source.tree):
+            if isinstance(node, _FUNCTIONS) and self._is_new(node):
+                what = f"{node.name} left out"
+                yield Rewrite(span=self.source.span(node), text="pass", what=what)
+            for rewrite in omissions_at(node, self.source):
+                if self.source.line_of(rewrite.span.start) in self.lines:
+                    yield rewrite
+
+    def _is_new(self, node: ast.stmt) -> bool:
+        return self.lines.issuperset(range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
     def rewrites(self, given: GivenText) -> Iterator[tuple[VariantKind, Rewrite]]:
         """The rewrites of the fix's own lines."""

@@ -1,7 +1,7 @@
 """Measures whether hidden tests reject right fixes: runs them on variants of the reference."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import PurePosixPath
@@ -42,7 +42,7 @@ from agentbench.extensions.test_quality.mutation_measurement import (
 from agentbench.integrity.protection import JudgedChange
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.interface import SandboxProvider
-from agentbench.scoring.evidence import CaseOutcome, NodeId
+from agentbench.scoring.evidence import CaseOutcome, Finding, NodeId, Severity
 from agentbench.scoring.expectation import passed_tests, resolve_expectation, with_node_ids
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
@@ -55,6 +55,11 @@ from agentbench.validation.fairness_results import (
 
 UNSTATED_RULES = ("unstated-name", "unstated-message")
 """The rules of the audit that are a part of a task's fairness."""
+BEYOND = "beyond-instruction"
+"""The rule of the findings in `Fairness.beyond`."""
+_ORDINARY_WORDS = frozenset(
+    {"assert", "assertion", "error", "test", "where", "none", "true", "false"}
+)
 _MOST_PARTS = 12  # of a fix that are left out, one after the other
 _LONGEST_ASSERTION = 300  # characters
 
@@ -82,7 +87,8 @@ def measure_fairness(task: Task, settings: FairnessSettings, provider: SandboxPr
     why_not = why_no_mutants(task)
     if not why_not:
         try:
-            with prepared_context(task, settings.options, provider, settings.cancel) as context:
+            prepared = prepared_context(task, settings.options, provider, settings.cancel)
+            with prepared as (context, _):
                 measured = _Measurement.of(context, facts, began + settings.within.total_seconds())
                 result = measured if isinstance(measured, str) else measured.result()
         except (AttemptError, InputError, UnavailableError) as error:
@@ -156,11 +162,28 @@ class _Measurement:
         left += [one for part in parts for one in self._search([part])]
         words = f"{len(left)} of {made} variants not tried: the time was used up"
         return Fairness(
+            beyond=tuple(self._beyond()),
             variants=tuple(self.results.values()),
             examples=self.showing,
             made=made,
             not_tried=words if left else "",
         )
+
+    def _beyond(self) -> Iterator[Finding]:
+        """The tests whose failure before the fix has no word of the instruction: weak evidence."""
+        if time.monotonic() > self.deadline:
+            return
+        nothing = replace(self.reference, files={}, emptied=())
+        limit = judged_tests.judged_timeout(self.context)
+        ran = run_change(self.context, nothing, limit=limit, stop=False)
+        asked = words_of(self.given.instruction)
+        for node_id in sorted(self.fixed - passed_tests(ran.evidence)):
+            message = " ".join(ran.message_of(node_id).split())
+            words = words_of(node_id, message) - _ORDINARY_WORDS
+            if message and not words & asked:
+                what = "fails before the fix in a way of which the instruction has no word: "
+                text = f"{what}{message[:_LONGEST_ASSERTION]}"
+                yield Finding(rule=BEYOND, severity=Severity.INFO, where=node_id, what=text)
 
     def _search(self, group: Sequence[Variant]) -> list[Variant]:
         """Judge variants together, and in halves if the tests reject one; returns those left."""

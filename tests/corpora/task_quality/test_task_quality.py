@@ -1,0 +1,103 @@
+"""The labels of the corpus, proven by attempts, and what the audit says of each task."""
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from agentbench.audit.audit import audit_task
+from agentbench.audit.task_facts import read_task_facts
+from agentbench.extensions.test_quality.fairness_measurement import (
+    FairnessSettings,
+    measure_fairness,
+)
+from agentbench.runs.options import RunOptions
+from agentbench.scoring.evidence import Severity
+from agentbench.tasks.loading import load_task
+from agentbench.tasks.mirror import Mirrors
+from agentbench.taxonomy import FailureReason
+from agentbench.validation.fairness_results import fairness_lines
+from tests.corpora.task_quality.case import QualityCase, UnfairKind
+from tests.corpora.task_quality.corpus import CASES, in_the_gate, table
+from tests.e2e.bench import Bench
+from tests.fakes.staging import local_provider, mirrors
+from tests.tiers import gate_and_soak
+
+_TOO_WIDE = [case for case in CASES if case.is_too_wide]
+_RULES = {"unstated-name", "unstated-message"}
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def write(case: QualityCase, **how: bool) -> Path:
+        return case.write(tmp_path / case.name, **how)
+
+    return write
+
+
+@pytest.mark.parametrize("case", gate_and_soak(in_the_gate(), CASES))
+def test_other_right_fix_is_resolved_by_fair_tests_alone(
+    walled_bench: Bench, write: Write, case: QualityCase
+) -> None:
+    record = walled_bench.command(write(case), case.command(case.right))
+    expected = FailureReason.TESTS_FAILED if case.is_unfair else None
+    assert record.failure_reason is expected, record.detail
+    assert not record.quarantined
+    assert record.counts.regressed == 0
+
+
+@pytest.mark.parametrize("case", gate_and_soak(in_the_gate(), _TOO_WIDE))
+def test_wrong_fix_is_resolved_by_tests_that_are_too_wide(
+    walled_bench: Bench, write: Write, case: QualityCase
+) -> None:
+    record = walled_bench.command(write(case), case.command(case.wrong))
+    assert record.resolved, record.detail
+
+
+@pytest.mark.parametrize("case", gate_and_soak(in_the_gate(), _TOO_WIDE))
+def test_wrong_fix_fails_stronger_tests(
+    walled_bench: Bench, write: Write, case: QualityCase
+) -> None:
+    folder = write(case, stronger=True)
+    record = walled_bench.command(folder, case.command(case.wrong))
+    assert record.failure_reason is FailureReason.TESTS_FAILED, record.detail
+    assert walled_bench.attempt(folder, "oracle").resolved
+
+
+@pytest.mark.parametrize("case", gate_and_soak(in_the_gate(), CASES))
+def test_audit_names_what_the_tests_need_and_nothing_gives(
+    write: Write, tmp_path: Path, case: QualityCase
+) -> None:
+    own_mirrors = Mirrors(tmp_path / "mirrors")
+    audited = audit_task(read_task_facts(load_task(write(case), mirrors=own_mirrors), own_mirrors))
+    found = [each for each in audited.findings if each.rule in _RULES]
+    needed = {each.rule for each in found if each.severity is not Severity.INFO}
+    assert needed == case.rules, found
+
+
+@pytest.mark.parametrize("case", gate_and_soak(in_the_gate(), CASES))
+def test_measured_fairness_is_the_label(write: Write, case: QualityCase) -> None:
+    provider = local_provider()
+    options = RunOptions(sandbox=provider)
+    settings = FairnessSettings(options=options, within=timedelta(minutes=5), cancel=Event())
+    task = load_task(write(case), mirrors=mirrors())
+    fairness = measure_fairness(task, settings, provider)
+    assert fairness.is_unfair is case.is_unfair, list(fairness_lines(fairness))
+
+
+def test_each_kind_has_several_tasks_and_as_many_are_fair() -> None:
+    assert len({case.name for case in CASES}) == len(CASES)
+    narrow = Counter(case.kind for case in CASES if not case.is_too_wide)
+    both = Counter(case.kind for case in _TOO_WIDE)
+    assert all(narrow[kind] >= 4 and both[kind] >= 2 for kind in UnfairKind)
+    assert narrow[None] >= sum(narrow[kind] for kind in UnfairKind)
+    assert both.total() >= 10
+    assert None not in both
+
+
+def test_the_table_has_all_tasks() -> None:
+    assert Path(__file__).with_name("table.md").read_text() == table()
