@@ -12,7 +12,7 @@ UNFAIR, FAIR = TaskQuality(rejects_right_fixes=True), TaskQuality(rejects_right_
 QUALITIES = TaskQualities(
     by_task={
         TaskId("task-0"): UNFAIR,
-        TaskId("task-1"): FAIR.replace(accepts_mutants=True),
+        TaskId("task-1"): FAIR.replace(accepts_mutants=True, accepts_wrong_fixes=True),
         TaskId("task-2"): TaskQuality(),
     }
 )
@@ -31,8 +31,8 @@ def printed(table):
 
 def test_counts_name_what_was_not_measured():
     assert QUALITIES.counts_text() == (
-        "tests of 3 tasks: 1 reject right fixes (1 not measured), 1 accept changed solutions "
-        "(2 not measured)"
+        "tests of 3 tasks: 1 reject right fixes (1 not measured), 1 accept changed solutions, "
+        "1 of them certified wrong ones (2 not measured)"
     )
     assert QUALITIES.exclusion_text() == (
         "1 unfair task, whose tests reject right fixes: task-0; 1 of 3 tasks not measured"

@@ -5,13 +5,20 @@ import pytest
 from agentbench.integrity.records import WeakControl
 from agentbench.scoring.evidence import NodeId
 from agentbench.tasks.problem import TaskId
-from agentbench.validation.fairness_results import Fairness
+from agentbench.validation.fairness_results import Fairness, VariantOutcome
 from agentbench.validation.mutation_results import MutationScore
 from agentbench.validation.quality_page import quality_facts, quality_markdown
 from agentbench.validation.task_validation import ValidationResult
 from tests.validation.test_mutation_results import strength_of
 from tests.validation.test_stored_proof import PROOF
-from tests.validation.test_task_quality import ACCEPTED, GUESSABLE, LEAK, NEEDED, REJECTED
+from tests.validation.test_task_quality import (
+    ACCEPTED,
+    GUESSABLE,
+    LEAK,
+    NEEDED,
+    REJECTED,
+    certified,
+)
 
 GOOD = PROOF.replace(
     good=True, reasons=(), resolved_by_reference=3, resolved_by_noop=0, sealed=(NodeId("t.py::b"),)
@@ -46,7 +53,7 @@ def test_good_task_has_facts_and_nothing_to_change():
         ("flaky tests", "none found (6 attempts)"),
         ("controlled tests", "1 sealed (100.0 %)"),
         ("too wide", "4 of 4 (100.0 %) mutants killed, 0 survived"),
-        ("too narrow", "0 of 1 right variants of the fix rejected"),
+        ("too narrow", "0 of 1 right variants rejected"),
         ("leaks", "none found"),
     ]
 
@@ -88,7 +95,7 @@ def test_each_fault_has_evidence_and_advice():
     )
     assert fact(proof, "too narrow").answer == (
         "1 name or message that nothing gives; 1 that can be guessed; "
-        "1 of 2 right variants of the fix rejected; 4 not tried"
+        "1 of 2 right variants rejected; 4 not tried"
     )
     assert fact(proof, "leaks").answer == "1 finding of the audit"
     text = page(result_of(proof))
@@ -97,6 +104,24 @@ def test_each_fault_has_evidence_and_advice():
     assert '  ```diff\n  - raise ValueError("no")\n  + raise E\n  ```\n' in text
     assert "- `a.py:3`: " in text
     assert text.count("What to change: ") == 7
+
+
+def test_certified_wrong_fixes_come_before_other_survivors():
+    proof = GOOD.replace(strength=certified(strength_of(killed=2, survived=2)))
+    found = fact(proof, "too wide")
+    assert found.answer == ("2 of 4 (50.0 %) mutants killed, 2 survived, 1 of them certified wrong")
+    text = page(result_of(proof))
+    sign = text.index("certified wrong by input, `a.f`: `f(0): 1, not 2`\n")
+    assert sign < text.index("; survived\n")
+    assert "Add a test that each certified wrong fix fails. Would a user" in text
+
+
+def test_variants_that_are_not_right_are_not_counted():
+    other = ACCEPTED.replace(outcome=VariantOutcome.NOT_EQUAL)
+    proof = GOOD.replace(fairness=Fairness(variants=(ACCEPTED, other, other)))
+    assert fact(proof, "too narrow").answer == (
+        "0 of 1 right variants rejected; 2 variants not equal"
+    )
 
 
 def test_table_comes_first_only_for_several_tasks():

@@ -11,7 +11,12 @@ from agentbench.validation.fairness_results import (
     VariantOutcome,
     VariantResult,
 )
-from agentbench.validation.mutation_results import MutantChange, MutationScore
+from agentbench.validation.mutation_results import (
+    EvidenceKind,
+    MutantChange,
+    MutationScore,
+    WrongFixEvidence,
+)
 from agentbench.validation.stored_proof import write_proof
 from agentbench.validation.task_quality import (
     needed_findings,
@@ -73,6 +78,26 @@ def test_task_is_fair_only_if_its_variants_ran(fairness, leaks, expected):
 )
 def test_mutants_are_accepted_if_one_survives(score, expected):
     assert quality_in_proof(PROOF.replace(strength=score)).accepts_mutants is expected
+
+
+def certified(score):
+    """The same score with evidence against its last survivor."""
+    *others, last = score.mutants
+    sign = WrongFixEvidence(kind=EvidenceKind.INPUT, where="a.f", what="f(0): 1, not 2")
+    return score.replace(mutants=(*others, last.replace(evidence=(sign,))))
+
+
+@pytest.mark.parametrize(
+    ("score", "expected"),
+    [
+        (None, None),
+        (strength_of(killed=2), False),
+        (strength_of(killed=2, survived=1), None),
+        (certified(strength_of(killed=2, survived=2)), True),
+    ],
+)
+def test_wrong_fix_is_accepted_only_if_it_is_certified(score, expected):
+    assert quality_in_proof(PROOF.replace(strength=score)).accepts_wrong_fixes is expected
 
 
 def test_task_without_proof_is_not_measured():

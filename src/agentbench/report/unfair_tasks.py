@@ -47,10 +47,11 @@ class TaskQualities:
         known = self.by_task.values()
         rejects = [each.rejects_right_fixes for each in known]
         accepts = [each.accepts_mutants for each in known]
+        wrong = [each.accepts_wrong_fixes for each in known].count(True)
         return (
             f"tests of {counted(len(rejects), 'task')}: {rejects.count(True)} reject right fixes "
             f"({rejects.count(None)} not measured), {accepts.count(True)} accept changed "
-            f"solutions ({accepts.count(None)} not measured)"
+            f"solutions, {wrong} of them certified wrong ones ({accepts.count(None)} not measured)"
         )
 
     def exclusion_text(self) -> str:

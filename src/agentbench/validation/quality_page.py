@@ -14,7 +14,7 @@ from agentbench.core.display_text import counted, one_line, printable
 from agentbench.report.formatting import controls_text
 from agentbench.report.text_reports import code, escaped, head, row
 from agentbench.scoring.evidence import Finding
-from agentbench.validation.fairness_results import Fairness
+from agentbench.validation.fairness_results import Fairness, VariantOutcome
 from agentbench.validation.mutation_results import MutantChange, MutationScore, killed_text
 from agentbench.validation.stored_proof import StoredProof, control_counts
 from agentbench.validation.task_quality import UNSTATED_RULES, needed_findings, unstated_findings
@@ -152,16 +152,24 @@ def _too_wide(proof: StoredProof) -> QualityFact:
         return QualityFact(topic, f"{_UNKNOWN}: `validate --strength` does")
     if score.why_not:
         return QualityFact(topic, f"{_UNKNOWN}: {score.why_not}")
-    survivors = score.survivors
-    return QualityFact(
-        topic,
-        f"{killed_text(score)} mutants killed, {len(survivors)} survived",
-        [_changed(one.change, "survived") for one in survivors],
-        "Would a user call such a program broken? Then add a test of that behaviour. Otherwise the "
-        "mutant is equivalent, and nothing is to be done."
-        if survivors
-        else "",
-    )
+    survivors, certified = score.survivors, score.certified
+    parts = [f"{killed_text(score)} mutants killed", f"{len(survivors)} survived"]
+    parts += [f"{len(certified)} of them certified wrong"] if certified else []
+    evidence = [
+        _changed(one.change, f"certified wrong by {sign.kind.value}, `{sign.where}`", sign.what)
+        for one in certified
+        for sign in one.evidence[:1]
+    ]
+    evidence += [_changed(one.change, "survived") for one in survivors if not one.evidence]
+    advice = []
+    if certified:
+        advice.append("Add a test that each certified wrong fix fails.")
+    if len(survivors) > len(certified):
+        advice.append(
+            "Would a user call a program that survived broken? Then add a test of that behaviour; "
+            "otherwise it is equivalent, and nothing is to be done."
+        )
+    return QualityFact(topic, ", ".join(parts), evidence, " ".join(advice))
 
 
 def _too_narrow(proof: StoredProof) -> QualityFact:
@@ -177,7 +185,10 @@ def _too_narrow(proof: StoredProof) -> QualityFact:
     elif fairness.why_not:
         parts += [f"variants of the fix not run: {fairness.why_not}"]
     else:
-        parts += [f"{len(rejected)} of {len(fairness.variants)} right variants of the fix rejected"]
+        parts += [f"{len(rejected)} of {_right_variants(fairness)} right variants rejected"]
+        for outcome in (VariantOutcome.NOT_EQUAL, VariantOutcome.NOT_JUDGED):
+            if count := len(fairness.of(outcome)):
+                parts.append(f"{counted(count, 'variant')} {outcome.value}")
         parts += [fairness.not_tried] if fairness.not_tried else []
     for one in rejected:
         tests = ", ".join(one.rejected_by[:_MAX_EVIDENCE])
@@ -304,7 +315,12 @@ def _variants_cell(proof: StoredProof) -> str:
     fairness = proof.fairness
     if fairness is None or fairness.why_not:
         return _UNKNOWN
-    return f"{len(fairness.rejected)} of {len(fairness.variants)}"
+    return f"{len(fairness.rejected)} of {_right_variants(fairness)}"
+
+
+def _right_variants(fairness: Fairness) -> int:
+    """The number of variants that nothing shows to be wrong, and that were judged."""
+    return len(fairness.of(VariantOutcome.ACCEPTED)) + len(fairness.rejected)
 
 
 _COLUMNS: Mapping[str, Callable[[StoredProof], str]] = MappingProxyType(

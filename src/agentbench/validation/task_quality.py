@@ -39,10 +39,13 @@ def quality_in_proof(proof: StoredProof | None) -> TaskQuality:
         rejects = True
     elif not rejects and (fairness is None or not fairness.of(VariantOutcome.ACCEPTED)):
         rejects = None  # only a right fix that passes is a sign of fair tests
-    is_scored = score is not None and score.percent is not None
+    if score is None or score.percent is None:
+        return TaskQuality(rejects_right_fixes=rejects)
     return TaskQuality(
         rejects_right_fixes=rejects,
-        accepts_mutants=bool(score.survivors) if score is not None and is_scored else None,
+        accepts_mutants=bool(score.survivors),
+        # A survivor without evidence may be right.
+        accepts_wrong_fixes=True if score.certified else None if score.survivors else False,
     )
 
 
@@ -61,6 +64,7 @@ def qualities_of_runs(runs: Iterable[ReportedRun]) -> TaskQualities:
             by_task[entry.id] = TaskQuality(
                 rejects_right_fixes=_either(known.rejects_right_fixes, found.rejects_right_fixes),
                 accepts_mutants=_either(known.accepts_mutants, found.accepts_mutants),
+                accepts_wrong_fixes=_either(known.accepts_wrong_fixes, found.accepts_wrong_fixes),
             )
     return TaskQualities(by_task=by_task)
 

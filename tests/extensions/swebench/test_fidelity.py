@@ -103,8 +103,8 @@ def test_the_report_counts_tasks_with_unfair_tests_and_those_not_measured(import
     imported.proven[folder] = found
     text = fidelity_markdown(imported, 61.2)
     assert (
-        "\nTests of 2 tasks: 1 reject right fixes (1 not measured), 1 accept changed solutions "
-        "(1 not measured). `agentbench validate" in text
+        "\nTests of 2 tasks: 1 reject right fixes (1 not measured), 1 accept changed solutions, 0 "
+        "of them certified wrong ones (1 not measured). `agentbench validate" in text
     )
 
 

@@ -109,7 +109,7 @@ def test_unfair_tests_are_named_beside_the_verdict_with_evidence(tmp_path):
     Parsed(text)
     notice = text.index("The tests of this task are known to reject right fixes")
     assert text.index('<p class="verdict">') < notice < text.index('id="stages"')
-    assert "1 of 2 right variants of the fix rejected" in text
+    assert "1 of 2 right variants rejected" in text
     assert "<code>&lt;b&gt;assert 1 == 2&lt;/b&gt;</code>" in text
     assert "not measured: validate --strength does" in text
 

@@ -32,7 +32,9 @@ class TaskQuality(Schema):
     rejects_right_fixes: bool | None = None
     """Whether they are known to reject right fixes."""
     accepts_mutants: bool | None = None
-    """Whether wrong versions of the reference solution pass them."""
+    """Whether small changes of the reference solution pass them."""
+    accepts_wrong_fixes: bool | None = None
+    """Whether one of these is shown to be wrong; null: also if some may be right."""
 
 
 class TaskEntry(Schema):
