@@ -46,6 +46,10 @@ def test_json_is_one_document_by_either_name(cli, two):
     assert told["first"]["label"] == "oracle (before)"
 
 
+def test_rates_without_unfair_tasks_as_json_are_2(cli, two):
+    assert compare(cli, two, "before", "after", "--exclude-unfair", "--json").code == 2
+
+
 def test_markdown_has_a_row_for_each_line(cli, two):
     text = compare(cli, two, "before", "after", "--format", "markdown").stdout
     assert text.startswith("|  | `oracle (before)` | `oracle (after)` |")

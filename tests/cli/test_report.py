@@ -57,6 +57,17 @@ def test_several_runs_are_reported_together_and_told_apart(cli, runs_dir, monkey
     assert f"{runs_dir / first} {runs_dir / other}" in result.stderr
 
 
+def test_report_without_measurements_has_no_counts_of_tasks(cli, runs_dir):
+    assert "tests of " not in report(cli, runs_dir).stdout
+    table = report(cli, runs_dir, "--exclude-unfair").stdout
+    assert "0 unfair tasks, whose tests reject right fixes; 1 of 1 task not measured" in table
+
+
+@pytest.mark.parametrize("name", ["json", "csv", "junit", "html"])
+def test_rates_without_unfair_tasks_in_another_format_are_2(cli, runs_dir, name):
+    assert report(cli, runs_dir, "--exclude-unfair", "--format", name).code == 2
+
+
 def test_a_torn_line_is_a_warning(cli, runs_dir):
     (folder,) = runs_dir.iterdir()
     with (folder / "attempts.jsonl").open("a") as target:

@@ -1,10 +1,17 @@
 import json
 import platform
+import shutil
 
 import jsonschema
 import pytest
 
 from agentbench.report.json_documents import render_schemas
+from agentbench.tasks.loading import load_task
+from agentbench.validation.fairness_results import Fairness
+from agentbench.validation.stored_proof import write_proof
+from tests.fakes.staging import mirrors
+from tests.validation.test_stored_proof import PROOF
+from tests.validation.test_task_quality import REJECTED
 
 pytestmark = pytest.mark.full
 
@@ -52,6 +59,61 @@ def test_a_quiet_run_says_its_last_line_alone(run):
     assert said.stdout == ""
     (line,) = (line for line in said.stderr.splitlines() if not line.startswith("warning: "))
     assert line.startswith("resolved 1/1")
+
+
+@pytest.fixture
+def unfair(tasks, tmp_path):
+    """A copy of both tasks; the proof of the first one says that its tests reject a right fix."""
+    copied = shutil.copytree(tasks, tmp_path / "tasks")
+    digest = load_task(copied / "first", mirrors=mirrors()).digest
+    fairness = Fairness(variants=(REJECTED,))
+    write_proof(copied / "first", PROOF.replace(task_digest=digest, fairness=fairness))
+    return copied
+
+
+def test_unfair_tasks_are_excluded_on_demand_and_named(run, unfair, tmp_path):
+    result = run("--exclude-unfair", "--run-id", "fair", path=unfair)
+    assert result.code == 0, result.stderr
+    assert (
+        "excluded: 1 unfair task, whose tests reject right fixes: first; "
+        "1 of 2 tasks not measured\n" in result.stderr
+    )
+    entries = json.loads((tmp_path / "runs" / "fair" / "run.json").read_text())["tasks"]
+    assert [entry["id"] for entry in entries] == ["second"]
+    result = run("--exclude-unfair", "--filter", "first", path=unfair)
+    assert result.code == 65
+    assert "--exclude-unfair: the tests of every selected task reject right fixes" in result.stderr
+
+
+def test_proof_of_other_files_excludes_nothing(run, unfair):
+    instruction = unfair / "first" / "instruction.md"
+    instruction.write_text("Mend it.\n")
+    result = run("--exclude-unfair", path=unfair)
+    assert "excluded: 0 unfair tasks, whose tests reject right fixes; 2 of 2" in result.stderr
+    assert "resolved 1/2" in result.stderr
+
+
+def test_run_remembers_unfair_tasks_when_their_folder_is_gone(run, cli, unfair, tmp_path):
+    result = run("--run-id", "all", "--quiet", path=unfair)
+    assert result.stderr.startswith("resolved 1/2"), result.stderr
+    shutil.rmtree(unfair)
+    where = ("--runs-dir", tmp_path / "runs")
+    result = cli("report", "all", "--exclude-unfair", *where)
+    assert result.code == 0, result.stderr
+    lines = [line.split("  ") for line in result.stdout.splitlines()]
+    rows = {cells[0]: [each.strip()[:3] for each in cells[1:] if each] for cells in lines}
+    assert rows["oracle"][:3] == ["2", "1/2", "1/2"]
+    assert rows["oracle, without unfair tasks"][:3] == ["1", "0/1", "0/1"]
+    counts = "tests of 2 tasks: 1 reject right fixes (1 not measured)"
+    assert counts in result.stdout
+    assert counts in cli("report", "all", *where).stdout
+    text = cli("report", "all", "--exclude-unfair", "--format", "markdown", *where).stdout
+    assert "| `oracle, without unfair tasks` | 1 | 0/1 " in text
+    result = cli("compare", "all", "all", "--exclude-unfair", *where)
+    assert "without unfair tasks: 1 " in result.stdout
+    assert "Without unfair tasks: 0.0 points" in result.stdout
+    text = cli("compare", "all", "all", "--exclude-unfair", "--format", "markdown", *where).stdout
+    assert "| `without unfair tasks: 1` | 0/1 " in text
 
 
 def test_each_attempt_has_a_line_where_there_is_no_terminal(run):

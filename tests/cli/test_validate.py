@@ -5,7 +5,9 @@ import tomllib
 import pytest
 
 from agentbench.runs.store.store import find_run
+from agentbench.validation.stored_proof import read_proof, write_proof
 from tests.e2e.small_task import FIXED, HIDDEN, LISTED, SmallTask
+from tests.validation.test_mutation_results import strength_of
 
 pytestmark = pytest.mark.full
 
@@ -87,6 +89,35 @@ def test_ids_are_found_by_running_and_written_down(validate, tmp_path):
         "tests/test_basket.py::test_an_empty_basket_costs_nothing",
     ]
     assert "2 fail_to_pass and 2 pass_to_pass ids written" in result.stderr
+
+
+def test_report_is_a_page_with_the_facts_of_each_task(validate, tasks, tmp_path):
+    page = tmp_path / "task-quality.md"
+    result = validate(tasks, "--report", page)
+    assert result.code == 1, result.stderr
+    text = page.read_text()
+    assert "| `first` | yes | 1 of 1 | 0 of 1 | 0 | 2 of 2 | not measured |" in text
+    assert "| `second` | NO | 0 of 1 | 0 of 1 | 0 |" in text
+    assert "**solvable**: the reference solution resolved 1 of 1 attempt\n" in text
+    assert "## `second`: INVALID\n\n- the reference solution ends in TOOL" in text
+
+
+def test_report_of_recorded_proofs_runs_nothing(validate, tmp_path):
+    (tmp_path / "small").mkdir()
+    folder, page = SmallTask().write(tmp_path / "small"), tmp_path / "page.md"
+    assert validate(folder, "--record").code == 0
+    proof = read_proof(folder)
+    write_proof(folder, proof.replace(strength=strength_of(killed=3, survived=1)))
+    result = validate(folder, "--resume", "--report", page)
+    assert "proven earlier" in result.stdout
+    text = page.read_text()
+    assert "resolved 1 of 1 attempt" in text
+    assert "**too wide**: 3 of 4 (75.0 %) mutants killed, 1 survived\n" in text
+
+
+def test_report_in_a_missing_folder_is_2_and_runs_nothing(validate, tasks, tmp_path):
+    assert validate(tasks, "--report", tmp_path / "no" / "page.md").code == 2
+    assert not (tmp_path / "runs").exists()
 
 
 def test_a_solution_that_fixes_nothing_leaves_the_file_alone(validate, tasks, tmp_path):

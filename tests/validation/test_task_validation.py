@@ -1,29 +1,25 @@
 import shutil
 import tomllib
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from agentbench.integrity.records import WeakControl
 from agentbench.runs.options import RunOptions
-from agentbench.scoring.evidence import Finding, NodeId, Severity
+from agentbench.scoring.evidence import Finding, Severity
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.problem import TaskId
-from agentbench.taxonomy import StageName
+from agentbench.validation.stored_proof import read_proof, write_proof
 from agentbench.validation.task_proof import TaskProof
 from agentbench.validation.task_validation import (
-    StoredProof,
     ValidationResult,
     ValidationSettings,
     all_controls,
     find_leaks,
     invalid_reasons_text,
     quarantine_flaky_tests,
-    read_proof,
     result_lines,
     validate_folders,
-    write_proof,
 )
 from tests.e2e.small_task import BUGGY, FIXED, HIDDEN, LISTED, SmallTask
 from tests.fakes.staging import local_provider, mirrors, small_task
@@ -137,6 +133,29 @@ def test_proof_is_written(proven):
     assert stored.seconds["final_test"] > 0
 
 
+def test_measurements_of_same_files_stay_in_proof(copied, options):
+    score = strength_of(killed=3, survived=1)
+    write_proof(copied, read_proof(copied).replace(strength=score))
+    (one,) = prove([copied], options, record=True)
+    assert not one.is_from_stored_proof
+    assert read_proof(copied).strength == score
+    instruction = copied / "instruction.md"
+    instruction.write_text(f"{instruction.read_text()}Mend it.\n")
+    (one,) = prove([copied], options, record=True)
+    assert one.stored_proof.strength is None
+    assert read_proof(copied).strength is None
+
+
+def test_proof_counts_resolved_attempts_of_both_agents(proven, write, once):
+    stored = proven[1].stored_proof
+    assert (stored.resolved_by_reference, stored.resolved_by_noop) == (2, 0)
+    unsolved = write("unsolved")
+    (unsolved / "solution.patch").unlink()
+    (one,) = prove([unsolved], once)
+    assert one.stored_proof.resolved_by_reference == 0
+    assert not (unsolved / "proof.json").exists()
+
+
 def test_stored_proof_is_used(copied, options):
     (one,) = prove([copied], options, resume=True)
     assert (one.is_valid, one.is_from_stored_proof) == (True, True)
@@ -204,54 +223,6 @@ def test_solution_in_the_paths_of_the_tests_is_refused(write, once):
 
 def test_no_folders_give_no_results(options):
     assert prove([], options) == []
-
-
-PROOF = StoredProof(
-    agentbench_version="0",
-    task_digest="d",
-    proven_at=datetime(2026, 1, 1, tzinfo=UTC),
-    sandbox="docker",
-    repeat=3,
-    good=False,
-    reasons=("flaky: t.py::a",),
-    fail_to_pass=1,
-    controlled=(NodeId("t.py::b"),),
-    seconds={StageName.SETUP: 1.5},
-)
-
-
-def test_proof_is_read_as_written(tmp_path):
-    write_proof(tmp_path, PROOF)
-    assert read_proof(tmp_path) == PROOF
-    assert [path.name for path in tmp_path.iterdir()] == ["proof.json"]
-
-
-def test_proof_includes_mutation_score(tmp_path):
-    stored = PROOF.replace(strength=strength_of(killed=3, survived=1))
-    write_proof(tmp_path, stored)
-    assert read_proof(tmp_path) == stored
-    assert read_proof(tmp_path).strength.percent == 75
-
-
-@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"\xff", b'{"schema_version": 2}'])
-def test_malformed_proof_is_none(tmp_path, text):
-    (tmp_path / "proof.json").write_bytes(text)
-    assert read_proof(tmp_path) is None
-
-
-def test_missing_or_irregular_proof_is_none(tmp_path):
-    assert read_proof(tmp_path) is None
-    (tmp_path / "proof.json").mkdir()
-    assert read_proof(tmp_path) is None
-
-
-def test_proof_does_not_change_digest_of_task(tmp_path):
-    folder = SmallTask().write(tmp_path)
-    before = load_task(folder, mirrors=mirrors()).digest
-    write_proof(folder, PROOF)
-    assert load_task(folder, mirrors=mirrors()).digest == before
-    (folder / "repo" / "proof.json").write_text("{}")
-    assert load_task(folder, mirrors=mirrors()).digest != before
 
 
 def result_with(*reasons, **more):

@@ -74,6 +74,7 @@ def compare(
     strict: _Strict = False,
     alpha: _Alpha = 0.05,
     behaviour: options.WithBehaviour = False,
+    exclude_unfair: options.ExcludeUnfair = False,
     github_summary: options.GithubSummary = False,
     runs_dir: options.RunsDir = Path("runs"),
 ) -> None:
@@ -88,10 +89,14 @@ def compare(
     from agentbench.report.reported_run import ReportedRun
     from agentbench.report.text_reports import RunNames, comparison_markdown, print_comparison
     from agentbench.report.text_table import console_of
+    from agentbench.report.unfair_tasks import rates_of_comparison
     from agentbench.runs.store.store import find_run
+    from agentbench.validation.task_quality import qualities_of_runs
 
     if behaviour and (as_json or format_name is not ComparisonFormat.TABLE):
         raise UsageError("--behaviour is for tables; use agentbench behaviour RUN_A RUN_B --json")
+    if exclude_unfair and (as_json or format_name is ComparisonFormat.JSON):
+        raise UsageError("--exclude-unfair is for the table and --format markdown")
     if strict and not fail_on_regression:
         raise UsageError("--strict goes with --fail-on-regression")
     if as_json and format_name is ComparisonFormat.MARKDOWN:
@@ -118,18 +123,28 @@ def compare(
         if tasks
     )
     names = RunNames(*label_runs([one.entrant, other.entrant]))
+    rates = None
+    if exclude_unfair:
+        qualities = qualities_of_runs([one, other])
+        rates = rates_of_comparison(one.attempts, other.attempts, qualities, names, alpha=alpha)
+    markdown = [
+        *comparison_markdown(comparison, names),
+        *(rates.markdown() if rates is not None else ()),
+    ]
     match ComparisonFormat.JSON if as_json else format_name:
         case ComparisonFormat.JSON:
             typer.echo(ComparisonDocument.of(comparison, names).model_dump_json(indent=1))
         case ComparisonFormat.MARKDOWN:
-            sys.stdout.writelines(comparison_markdown(comparison, names))
+            sys.stdout.writelines(markdown)
         case ComparisonFormat.TABLE:
             print_comparison(comparison, names, console_of(sys.stdout))
+            if rates is not None:
+                rates.print(console_of(sys.stdout))
     if behaviour:
         typer.echo()
         load_offer(Slot.BEHAVIOUR, "differences", "--behaviour")(*folders)
     if github_summary:
-        append_github_summary(comparison_markdown(comparison, names))
+        append_github_summary(markdown)
     if fail_on_regression:
         found = regression(comparison, strict=strict)
         if found is not None:

@@ -80,6 +80,14 @@ WithBehaviour = Annotated[
     bool,
     output_option("--behaviour", help="Add a table: how many attempts have each tag of behaviour."),
 ]
+ExcludeUnfair = Annotated[
+    bool,
+    output_option(
+        "--exclude-unfair",
+        help="Add a table: the rates with and without tasks whose tests reject right fixes, as "
+        "run.json and proof.json know.",
+    ),
+]
 Quiet = Annotated[
     bool,
     output_option("-q", "--quiet", help="Show no progress, only the last line."),

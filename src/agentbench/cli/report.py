@@ -25,6 +25,7 @@ from agentbench.errors import InputError, UsageError
 if TYPE_CHECKING:
     from agentbench.report.leaderboard import AgentResult, Leaderboard
     from agentbench.report.reported_run import ReportedRun
+    from agentbench.report.unfair_tasks import RatesTable, TaskQualities
     from agentbench.runs.store.summaries import AttemptSummary
 
 
@@ -45,6 +46,8 @@ WriteFolder = Callable[["Sequence[ReportedRun]", Path], None]
 """A row of `Slot.REPORT_FOLDER`: what `--instances` writes with this `--format`."""
 
 _WITH_LEADERBOARD = frozenset({ReportFormat.TABLE, ReportFormat.JSON, ReportFormat.MARKDOWN})
+
+_WITH_QUALITIES = frozenset({ReportFormat.TABLE, ReportFormat.MARKDOWN})
 
 _EXTRAS = {
     ReportFormat.JUNIT: extras.JUNIT,
@@ -87,6 +90,7 @@ def report(
         ),
     ] = None,
     behaviour: options.WithBehaviour = False,
+    exclude_unfair: options.ExcludeUnfair = False,
     github_summary: options.GithubSummary = False,
     runs_dir: options.RunsDir = Path("runs"),
 ) -> None:
@@ -102,6 +106,7 @@ def report(
     from agentbench.report.leaderboard import results_by_agent
     from agentbench.report.reported_run import ReportedRun
     from agentbench.runs.store.store import find_run
+    from agentbench.validation.task_quality import qualities_of_runs
 
     write_added: WriteReport | None = None
     print_counts = load_offer(Slot.BEHAVIOUR, "counts", "--behaviour") if behaviour else None
@@ -120,6 +125,8 @@ def report(
         raise UsageError(
             "--behaviour is for the table and HTML; use agentbench behaviour RUN --json"
         )
+    if exclude_unfair and format_name not in _WITH_QUALITIES:
+        raise UsageError("--exclude-unfair is for the table and --format markdown")
     folders = without_duplicates([find_run(name, runs_dir) for name in runs or ["last"]])
     read = [ReportedRun.read(folder) for folder in folders]
     for run in read:
@@ -133,7 +140,10 @@ def report(
         leaderboard = ranked([run.entrant for run in read], with_groups=with_groups)
     attempts = [attempt for run in read for attempt in run.attempts]
     results = results_by_agent([run.entrant for run in read])
-    contents = _ReportContents(read, attempts, results, leaderboard)
+    qualities = qualities_of_runs(read) if format_name in _WITH_QUALITIES else None
+    contents = _ReportContents(
+        read, attempts, results, leaderboard, qualities, exclude_unfair=exclude_unfair
+    )
     with open_output(output) as target:
         if write_added is not None:
             write_added(read, target)
@@ -165,6 +175,19 @@ class _ReportContents(NamedTuple):
     attempts: "Sequence[AttemptSummary]"
     results: "Sequence[AgentResult]"
     leaderboard: "Leaderboard | None"
+    qualities: "TaskQualities | None"  # None: the format does not show them
+    exclude_unfair: bool
+
+    def rates_table(self) -> "RatesTable | None":
+        """The rates with and without unfair tasks, if they are asked for."""
+        from agentbench.report.leaderboard import label_runs
+        from agentbench.report.unfair_tasks import rates_of_runs
+
+        if self.qualities is None or not self.exclude_unfair:
+            return None
+        labels = label_runs([run.entrant for run in self.runs])
+        attempts = (run.attempts for run in self.runs)
+        return rates_of_runs(dict(zip(labels, attempts, strict=True)), self.qualities)
 
 
 def _print(report: _ReportContents, format_name: ReportFormat, target: TextIO) -> None:
@@ -220,6 +243,11 @@ def _print_table(report: _ReportContents, target: TextIO) -> None:
     for result in report.results:
         title = result.label if are_several else ""
         text_reports.print_summary(result.summary, console, title=title)
+    if (rates := report.rates_table()) is not None:
+        rates.print(console)
+    if report.qualities is not None and report.qualities.is_known:
+        console.print()
+        text_table.print_text(report.qualities.counts_text(), console)
     for result in report.results:
         summary = result.summary
         # One line for each agent, model and task set: there is no rate over different ones.
@@ -230,10 +258,15 @@ def _print_table(report: _ReportContents, target: TextIO) -> None:
 
 def _markdown(report: _ReportContents) -> Iterator[str]:
     from agentbench.report.attempt_columns import in_order
-    from agentbench.report.text_reports import leaderboard_markdown, report_markdown
+    from agentbench.report.text_reports import escaped, leaderboard_markdown, report_markdown
 
-    first = leaderboard_markdown(report.leaderboard) if report.leaderboard is not None else ()
-    return chain(first, report_markdown(report.results, in_order(report.attempts)))
+    if report.leaderboard is not None:
+        yield from leaderboard_markdown(report.leaderboard)
+    if (rates := report.rates_table()) is not None:
+        yield from rates.markdown()
+    if report.qualities is not None and report.qualities.is_known:
+        yield f"{escaped(report.qualities.counts_text())}\n\n"
+    yield from report_markdown(report.results, in_order(report.attempts))
 
 
 def append_github_summary(chunks: Iterable[str]) -> None:

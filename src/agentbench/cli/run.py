@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -15,13 +15,14 @@ from agentbench.cli import completion, options
 from agentbench.cli.run_execution import execute_run, print_warnings, say_line, say_nothing
 from agentbench.core.display_text import counted, printable
 from agentbench.core.host import usable_cache_dir
-from agentbench.errors import UsageError
+from agentbench.errors import InputError, UsageError
 from agentbench.sandbox.back_ends import SandboxName
 from agentbench.tasks.control_level import ControlLevel
 
 if TYPE_CHECKING:
     from agentbench.runs.rerun import FailedAttempts
-    from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
+    from agentbench.runs.store.configuration import RunConfiguration, TaskEntry, TaskQuality
+    from agentbench.tasks.problem import TaskId
     from agentbench.tasks.task import Task
 
 _MAX_IMAGES_NAMED = 5  # kinds of image
@@ -98,6 +99,15 @@ class RunSelection(options.TaskFilters):
         ),
     ] = None
 
+    exclude_unfair: Annotated[
+        bool,
+        options.task_option(
+            "--exclude-unfair",
+            help="Leave out tasks whose tests reject right fixes, as proof.json knows from "
+            "validate --fairness.",
+        ),
+    ] = False
+
     def failed_attempts(self, runs_dir: Path) -> "FailedAttempts | None":
         """The attempts of the earlier run, if one is named.
 
@@ -132,6 +142,27 @@ class RunSelection(options.TaskFilters):
         if failed is not None:
             return self.select(failed.load_tasks(mirrors))
         return self.select(load_tasks(self.tasks or (), mirrors=mirrors))
+
+    def without_unfair(
+        self, tasks: "Sequence[Task]", qualities: "Mapping[TaskId, TaskQuality]"
+    ) -> "list[Task]":
+        """The tasks without unfair ones, if that is asked for; says which on stderr.
+
+        Raises:
+            InputError: none is left.
+        """
+        from agentbench.report.unfair_tasks import TaskQualities
+
+        if not self.exclude_unfair:
+            return list(tasks)
+        known = TaskQualities(by_task=qualities)
+        typer.echo(f"excluded: {printable(known.exclusion_text(), limit=1000)}", err=True)
+        fair = [task for task in tasks if task.id not in known.unfair]
+        if not fair:
+            raise InputError(
+                "--exclude-unfair: the tests of every selected task reject right fixes"
+            )
+        return fair
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,10 +284,16 @@ def run(
     """
     from agentbench.runs.argument_names import argument_of
     from agentbench.runs.options import RunOptions
+    from agentbench.validation.stored_proof import read_proof
+    from agentbench.validation.task_quality import quality_in_proof
 
     cache_dir = usable_cache_dir()
     failed = selection.failed_attempts(runs_dir)
     selected = selection.load(cache_dir, failed)
+    qualities = {
+        task.id: quality_in_proof(read_proof(task.folder, digest=task.digest)) for task in selected
+    }
+    selected = selection.without_unfair(selected, qualities)
     from agentbench.runs.start import start_run
 
     # fmt: off
@@ -285,7 +322,7 @@ def run(
         names = [name for name, source in sources.items() if source and source.name != "DEFAULT"]
         given = {argument_of(name) for name in names}
         run_options = failed.options(run_options, given=given)
-    started = start_run(selected, run_options, rerun=failed)
+    started = start_run(selected, run_options, rerun=failed, qualities=qualities)
     if not quiet:
         _announce(started.configuration)
     fail_under = limits.fail_under

@@ -15,6 +15,7 @@ from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.tasks.validation import follow_validation, validation_settings
 from agentbench.core.display_text import printable
 from agentbench.core.extensions import Slot, load_offer
+from agentbench.core.files import write_atomically
 
 if TYPE_CHECKING:
     from agentbench.validation.fairness_results import Fairness
@@ -33,6 +34,13 @@ RecordOption = Annotated[
 ResumeOption = Annotated[
     bool,
     options.validation_option("--resume", help="Skip tasks with a valid proof.json from --record."),
+]
+ReportOption = Annotated[
+    Path | None,
+    options.validation_option(
+        "--report",
+        help="Write a Markdown page for the tasks' author: what was measured, and what to change.",
+    ),
 ]
 
 
@@ -117,6 +125,7 @@ def validate(
     write_ids: options.WriteIds = False,
     record: RecordOption = False,
     resume: ResumeOption = False,
+    report: ReportOption = None,
     strength: StrengthOptions,
     fair_tests: FairnessOptions,
     preparation: options.PreparationOptions,
@@ -131,12 +140,15 @@ def validate(
     Example: agentbench validate tasks/ --repeat 3
     """
     from agentbench.report.formatting import TESTS_TO_FIX, controls_text
+    from agentbench.validation.quality_page import quality_markdown
     from agentbench.validation.task_validation import (
         all_controls,
         invalid_reasons_text,
         validate_folders,
     )
 
+    if report is not None and not report.parent.is_dir():
+        raise typer.BadParameter(f"{report.parent} is not a folder", param_hint="--report")
     settings = validation_settings(
         validation, preparation, write_ids=write_ids, record=record, resume=resume
     )
@@ -172,6 +184,8 @@ def validate(
         )
         if record:
             measuring.store_in_proofs(fair)
+    if report is not None:
+        write_atomically(report, "".join(quality_markdown(proven, scores, fair)).encode())
     if validation.as_json:
         rows = [_row(one, scores.get(one.folder), fair.get(one.folder)) for one in proven]
         typer.echo(json.dumps(rows, indent=1))

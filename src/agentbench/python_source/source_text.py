@@ -31,7 +31,7 @@ class SourceText:
     tree: ast.Module
     _starts: list[int] = field(repr=False)
 
-    def span(self, node: ast.expr | ast.stmt) -> SourceSpan:
+    def span(self, node: ast.expr | ast.stmt | ast.keyword) -> SourceSpan:
         """The range of a node; only valid outside of f-strings."""
         end_line, end_column = node.end_lineno, node.end_col_offset
         assert end_line is not None  # the parser sets both

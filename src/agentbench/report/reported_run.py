@@ -40,7 +40,7 @@ class ReportedRun:
 
     def warnings(self) -> tuple[str, ...]:
         """Messages about damaged records, and that a rerun has only hard attempts."""
-        known, found = self._configuration, self.reading.warnings()
+        known, found = self.configuration, self.reading.warnings()
         if known is None or known.rerun_of is None:
             return found
         return (
@@ -51,7 +51,7 @@ class ReportedRun:
 
     @property
     def entrant(self) -> Entrant:
-        known = self._configuration
+        known = self.configuration
         return Entrant(
             name=self.folder.resolve().name,
             attempts=self.attempts,
@@ -84,7 +84,8 @@ class ReportedRun:
         return cause_of
 
     @property
-    def _configuration(self) -> RunConfiguration | None:
+    def configuration(self) -> RunConfiguration | None:
+        """The content of run.json; None if it cannot be read."""
         try:
             return RunStore.open(self.folder).configuration()
         except (InputError, OSError):

@@ -5,10 +5,11 @@ All possible checks come before the first attempt.
 
 import os
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from math import inf
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 
 from agentbench import __version__
 from agentbench.agents.built_in import REFERENCE_AGENTS
@@ -25,7 +26,7 @@ from agentbench.runs.options import RunOptions, check_model, open_model
 from agentbench.runs.plan import remaining_attempts
 from agentbench.runs.rerun import FailedAttempts
 from agentbench.runs.run import Run
-from agentbench.runs.store.configuration import RunConfiguration, TaskEntry
+from agentbench.runs.store.configuration import RunConfiguration, TaskEntry, TaskQuality
 from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore, new_run_id, run_lock
 from agentbench.sandbox.back_ends import BACK_ENDS_BY_NAME
@@ -35,6 +36,7 @@ from agentbench.tasks.host_git import catalogue_state
 from agentbench.tasks.host_variables import with_host_variables
 from agentbench.tasks.loading import load_tasks
 from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
 
 # Checking all of many tasks would mean preparing all of them.
@@ -154,7 +156,11 @@ def _missing_in(
 
 
 def start_run(
-    tasks: Sequence[Task], options: RunOptions, *, rerun: FailedAttempts | None = None
+    tasks: Sequence[Task],
+    options: RunOptions,
+    *,
+    rerun: FailedAttempts | None = None,
+    qualities: Mapping[TaskId, TaskQuality] = MappingProxyType({}),
 ) -> Run:
     """Make all checks that are possible before the first attempt, and create the run's folder.
 
@@ -162,6 +168,7 @@ def start_run(
         tasks: The tasks.
         options: The options.
         rerun: Make only these attempts.
+        qualities: What is known of the tests of tasks; run.json keeps it.
 
     Raises:
         UsageError: an option or the agent is wrong, a program of its command is missing, or the
@@ -192,6 +199,10 @@ def start_run(
     if slots is None:
         check_agent_programs(agent, tasks, resources, say=options.say)
     configuration = configuration_of(tasks, options, agent.name, selected, slots, rerun)
+    entries = configuration.tasks
+    configuration = configuration.replace(
+        tasks=tuple(one.replace(quality=qualities.get(one.id, one.quality)) for one in entries)
+    )
     durations = components.durations_of(options, configuration)
     python_warnings = task_image.python_warnings(tasks, provider, resources.mirrors)
     return Run(

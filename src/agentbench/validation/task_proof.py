@@ -76,6 +76,10 @@ class TaskProof:
     faults: tuple[str, ...]
     flaky: tuple[NodeId, ...]
     runs: int
+    resolved_by_reference: int = 0
+    """The number of attempts by the oracle that are resolved."""
+    resolved_by_noop: int = 0
+    """The same for the agent that does nothing."""
     flake_rates: Mapping[NodeId, float] = field(default_factory=dict)
     """For each flaky test, the share of its runs with a minority outcome."""
     seconds: Mapping[StageName, float] = field(default_factory=dict)
@@ -166,6 +170,8 @@ def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRec
         faults=tuple(faults),
         flaky=tuple(rates),
         runs=len(records),
+        resolved_by_reference=sum(record.resolved for record in oracle),
+        resolved_by_noop=sum(record.resolved for record in noop),
         flake_rates=rates,
         seconds={name: median(seconds) for name, seconds in durations.items()},
         peak_memory_mib=peak / 2**20 or None,

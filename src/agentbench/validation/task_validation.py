@@ -9,93 +9,33 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
-
-from pydantic import Field, ValidationError
 
 from agentbench import __version__
 from agentbench.audit.audit import WEAK_CONTROL, audit_task
 from agentbench.audit.task_facts import read_task_facts
 from agentbench.core.display_text import list_with_more
-from agentbench.core.files import write_atomically
-from agentbench.core.schema import Schema
 from agentbench.errors import InputError
-from agentbench.integrity.records import ControlKind, WeakControl
+from agentbench.integrity.records import ControlKind
 from agentbench.runs.options import RunOptions
 from agentbench.scoring.evidence import Finding, NodeId, Severity
 from agentbench.tasks.dataset_rows import ORIGIN_FILE as ORIGIN
-from agentbench.tasks.loading import PROOF_FILE, TASK_FILE, load_task
+from agentbench.tasks.loading import TASK_FILE, load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.problem import TaskId
 from agentbench.tasks.task import Task
 from agentbench.tasks.writing import write_test_lists
-from agentbench.taxonomy import StageName
-from agentbench.validation.fairness_results import Fairness
-from agentbench.validation.mutation_results import MutationScore
+from agentbench.validation.stored_proof import (
+    StoredProof,
+    control_counts,
+    read_proof,
+    write_proof,
+)
 from agentbench.validation.task_proof import FollowRun, TaskProof, find_deciding_tests, run_proofs
 
-_MAX_BYTES = 16 * 2**20  # bytes; a proof lists tests, and some tasks have many
 _BATCH = 24  # tasks that are validated and recorded together; an interruption loses one batch
 _QUARANTINE_ROUNDS = 3  # of quarantining; a task with new flaky tests after them is invalid
 _MAX_KINDS = 6  # in a summary; the rest is counted together
 _MAX_NAMED = 3  # tests or files in a line
-
-
-class StoredProof(Schema):
-    """The result of validating one state of a task's files."""
-
-    schema_version: Literal[1] = 1
-    agentbench_version: str
-    task_digest: str = Field(description="digest of the validated files")
-    proven_at: datetime
-    sandbox: str = Field(description="the sandbox of the validation")
-    repeat: int = Field(description="the number of attempts by each of the two agents")
-    good: bool
-    reasons: tuple[str, ...] = Field(default=(), description="why the task is invalid")
-    fail_to_pass: int = Field(description="the number of tests to fix")
-    controlled: tuple[NodeId, ...] = Field(
-        default=(), description="the tests to fix that control runs cover"
-    )
-    sealed: tuple[NodeId, ...] = Field(
-        default=(), description="the tests to fix that give the right values in a sealed run"
-    )
-    unsealed: dict[NodeId, str] = Field(
-        default_factory=dict, description="why the other tests to fix are not sealed"
-    )
-    weakly_controlled: tuple[WeakControl, ...] = ()
-    leaks: tuple[Finding, ...] = ()
-    seconds: dict[StageName, float] = Field(
-        default_factory=dict, description="the median duration of each stage in seconds"
-    )
-    peak_memory_mib: float | None = Field(
-        default=None, description="the peak memory of a stage; null: not measured"
-    )
-    strength: MutationScore | None = Field(
-        default=None, description="the mutation score of the hidden tests; null: not measured"
-    )
-    fairness: Fairness | None = Field(
-        default=None, description="the right fixes that the tests reject; null: not measured"
-    )
-
-
-def read_proof(folder: Path) -> StoredProof | None:
-    """The proof in a task's folder; None if there is none or it cannot be read."""
-    path = folder / PROOF_FILE
-    try:
-        if not path.is_file() or path.stat().st_size > _MAX_BYTES:
-            return None
-        return StoredProof.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError):
-        return None
-
-
-def write_proof(folder: Path, proof: StoredProof) -> None:
-    """Write a proof into the task's folder.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    write_atomically(folder / PROOF_FILE, f"{proof.model_dump_json(indent=1)}\n".encode())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +61,7 @@ class ValidationResult:
     """The results of running it; None: its files are wrong, or its stored proof is valid."""
     leaks: tuple[Finding, ...] = ()
     stored_proof: StoredProof | None = None
-    """The content of its proof.json, if it was written or used."""
+    """The facts of this validation, or of the proof.json that was used; None: it is undecided."""
     is_from_stored_proof: bool = False  # whether a stored proof was used
     undecided: bool = False  # whether the result is unknown because the infrastructure failed
 
@@ -140,11 +80,7 @@ class ValidationResult:
     def controls(self) -> tuple[tuple[ControlKind, int], ...]:
         """The tests to fix by how they are controlled; empty: there were no control runs."""
         proof = self.proof or self.stored_proof
-        if proof is None or not (proof.sealed or proof.unsealed):
-            return ()
-        sealed, controlled = len(proof.sealed), len(proof.controlled)
-        counts = sealed, controlled - sealed, self.fail_to_pass - controlled
-        return tuple(zip(ControlKind, counts, strict=True))
+        return control_counts(proof, self.fail_to_pass) if proof is not None else ()
 
 
 def validate_folders(
@@ -180,8 +116,8 @@ class _Validator:
         tasks = self._load(folders, found)
         if self._settings.resume:
             for folder, task in tasks.items():
-                stored = read_proof(folder)
-                if stored is None or stored.task_digest != task.digest:
+                stored = read_proof(folder, digest=task.digest)
+                if stored is None:
                     continue
                 sandbox = self._options.sandbox
                 is_same = isinstance(sandbox, str) and sandbox in {"auto", stored.sandbox}
@@ -258,7 +194,9 @@ class _Validator:
                 "list some in tests.pass_to_pass, or find them with --write-ids",
             )
         stored = None
-        if self._settings.record and not proof.undecided:
+        if not proof.undecided:
+            # Mutants and variants are not run again for the same files.
+            former = read_proof(folder, digest=task.digest)
             stored = StoredProof(
                 agentbench_version=__version__,
                 task_digest=task.digest,
@@ -267,6 +205,10 @@ class _Validator:
                 repeat=self._options.attempts,
                 good=not reasons,
                 reasons=reasons,
+                resolved_by_reference=proof.resolved_by_reference,
+                resolved_by_noop=proof.resolved_by_noop,
+                flake_rates=dict(proof.flake_rates),
+                quarantined=task.answer_key.quarantined,
                 fail_to_pass=proof.to_control,
                 controlled=proof.controlled,
                 sealed=proof.sealed,
@@ -275,8 +217,11 @@ class _Validator:
                 leaks=leaks,
                 seconds={name: round(duration, 3) for name, duration in proof.seconds.items()},
                 peak_memory_mib=round(proof.peak_memory_mib, 1) if proof.peak_memory_mib else None,
+                strength=former.strength if former is not None else None,
+                fairness=former.fairness if former is not None else None,
             )
-            write_proof(folder, stored)
+            if self._settings.record:
+                write_proof(folder, stored)
         return ValidationResult(
             folder=folder,
             task_id=task.id,

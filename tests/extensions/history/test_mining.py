@@ -26,7 +26,8 @@ from agentbench.tasks.task_file import is_task_id
 from agentbench.validation.environment.proposals import Proposal
 from agentbench.validation.environment.trials import EnvironmentFinder
 from agentbench.validation.fix_commit import FixCommit, split_fix
-from agentbench.validation.task_validation import ValidationSettings, read_proof
+from agentbench.validation.stored_proof import read_proof
+from agentbench.validation.task_validation import ValidationSettings
 from tests.e2e.small_task import BUGGY, FIXED, patch_of
 from tests.fakes.staging import local_provider, mirrors
 from tests.tasks.pocket import MESSAGE, Pocket

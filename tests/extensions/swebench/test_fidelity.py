@@ -1,6 +1,7 @@
 """The report of an import: valid Markdown for whatever became of the instances."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -9,8 +10,12 @@ from agentbench.extensions.swebench.fidelity import fidelity_markdown, instance_
 from agentbench.extensions.swebench.import_state import ImportStep, InstanceState
 from agentbench.tasks.dataset_rows import Rejection
 from agentbench.taxonomy import StageName
+from agentbench.validation.fairness_results import Fairness
 from agentbench.validation.task_proof import TaskProof
 from agentbench.validation.task_validation import ValidationResult
+from tests.validation.test_mutation_results import strength_of
+from tests.validation.test_stored_proof import PROOF
+from tests.validation.test_task_quality import REJECTED
 
 QUARANTINED = '[tests]\nquarantined = [{ id = "t.py::test_a[x|y]", rate = 0.333 }]\n'
 
@@ -83,6 +88,24 @@ def test_the_report_has_tables_that_every_renderer_reads(imported):
         assert re.fullmatch(r"\|( --- \|)+", lines[1])
     assert "| refused | 2 | base\\_commit: … is not a full hash |" in text, "one group for both"
     assert "| `a__b-valid` | `t.py::test_a[x\\|y] (33%)` |" in text
+
+
+def test_the_report_counts_tasks_with_unfair_tests_and_those_not_measured(imported):
+    text = fidelity_markdown(imported, 61.2)
+    assert "\nTests of 2 tasks: 0 reject right fixes (2 not measured), 0 accept changed" in text
+    folder = next(iter(imported.proven))
+    found = replace(
+        imported.proven[folder],
+        stored_proof=PROOF.replace(
+            fairness=Fairness(variants=(REJECTED,)), strength=strength_of(survived=1)
+        ),
+    )
+    imported.proven[folder] = found
+    text = fidelity_markdown(imported, 61.2)
+    assert (
+        "\nTests of 2 tasks: 1 reject right fixes (1 not measured), 1 accept changed solutions, 0 "
+        "of them certified wrong ones (1 not measured). `agentbench validate" in text
+    )
 
 
 def test_an_import_without_instances_has_a_report():

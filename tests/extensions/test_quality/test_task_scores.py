@@ -15,7 +15,8 @@ from agentbench.validation.mutation_results import (
     score_json,
     score_lines,
 )
-from agentbench.validation.task_validation import ValidationResult, read_proof
+from agentbench.validation.stored_proof import read_proof
+from agentbench.validation.task_validation import ValidationResult
 from tests.e2e.small_task import BUGGY, SmallTask, patch_of
 from tests.extensions.test_quality.test_mutation_measurement import SUMMED, WEAK, Faulty
 from tests.fakes.staging import local_provider

@@ -24,10 +24,13 @@ from agentbench.integrity.records import (
     WeakControl,
 )
 from agentbench.integrity.tool_caches import ToolCache
+from agentbench.runs.store.configuration import TaskEntry, TaskQuality
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import AgentEnding, Ending, Evidence, Finding, Severity
 from agentbench.tasks.control_level import ControlLevel
 from agentbench.taxonomy import FailureReason, StageName
+from agentbench.validation.fairness_results import Fairness
+from agentbench.validation.stored_proof import write_proof
 from tests.extensions.view.conftest import client_of
 from tests.extensions.view.pages import Parsed
 from tests.runs.records import (
@@ -41,6 +44,8 @@ from tests.runs.records import (
     resolved,
 )
 from tests.scoring import strategies
+from tests.validation.test_stored_proof import PROOF
+from tests.validation.test_task_quality import ACCEPTED, REJECTED
 
 
 def page_of(tmp_path, record, **files):
@@ -89,6 +94,39 @@ def test_the_cause_comes_before_the_stages_and_details_are_folded(client, shown)
     assert not re.search(r"<details[^>]* open", text)
     paged = client.get(f"{shown.address()}?steps-page=1").text
     assert '<details id="transcript-steps" open>' in paged
+
+
+def test_unfair_tests_are_named_beside_the_verdict_with_evidence(tmp_path):
+    entry = TaskEntry(id="one", folder=str(tmp_path / "task"), digest="d")
+    (tmp_path / "task").mkdir()
+    bad = REJECTED.replace(assertion="<b>assert 1 == 2</b>")
+    write_proof(tmp_path / "task", PROOF.replace(fairness=Fairness(variants=(bad, ACCEPTED))))
+    store = RunStore.create(tmp_path / "runs", configuration(tasks=(entry,)))
+    record = failed()
+    store.append(record, store.attempt_folder(record.task_id, record.attempt)[0])
+    address = f"/runs/{store.folder.name}/attempts/one/1"
+    text = client_of(tmp_path / "runs").get(address).text
+    Parsed(text)
+    notice = text.index("The tests of this task are known to reject right fixes")
+    assert text.index('<p class="verdict">') < notice < text.index('id="stages"')
+    assert "1 of 2 right variants rejected" in text
+    assert "<code>&lt;b&gt;assert 1 == 2&lt;/b&gt;</code>" in text
+    assert "not measured: validate --strength does" in text
+
+    write_proof(tmp_path / "task", PROOF.replace(task_digest="other"))
+    text = client_of(tmp_path / "runs").get(address).text
+    assert "reject right fixes" not in text
+    assert 'id="task-tests"' not in text
+
+
+def test_run_knows_unfair_tests_without_the_folder_of_the_task(tmp_path):
+    quality = TaskQuality(rejects_right_fixes=True)
+    entry = TaskEntry(id="one", folder="/nowhere", digest="d", quality=quality)
+    store = RunStore.create(tmp_path, configuration(tasks=(entry,)))
+    record = failed()
+    store.append(record, store.attempt_folder(record.task_id, record.attempt)[0])
+    text = client_of(tmp_path).get(f"/runs/{store.folder.name}/attempts/one/1").text
+    assert "The tests of this task are known to reject right fixes.</p>" in text
 
 
 def test_headings_come_in_order(client, shown):

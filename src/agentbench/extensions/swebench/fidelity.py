@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from agentbench.core.display_text import counted, one_line
 from agentbench.extensions.swebench.batches import ImportedInstances
 from agentbench.report.text_reports import code, escaped, head, row
+from agentbench.report.unfair_tasks import TaskQualities
 from agentbench.tasks.loading import TASK_FILE
+from agentbench.validation.task_quality import quality_in_proof
 
 _MAX_TEXT = 400  # characters of a cell
 _DETAILS = re.compile(r" \(|; ")
@@ -78,6 +80,9 @@ def fidelity_markdown(results: ImportedInstances, seconds: float) -> str:
         + (f", {missing} not reached: the import was interrupted" if missing else "")
         + f". The import ran for {seconds:.0f} s.",
         "",
+        f"{_qualities(results).counts_text().capitalize()}. `agentbench validate --fairness "
+        "--strength --record` measures both.",
+        "",
         *_reasons(reports),
         *_table(
             "Tests that differ from the data set's lists",
@@ -105,6 +110,12 @@ def fidelity_markdown(results: ImportedInstances, seconds: float) -> str:
         ),
     ]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _qualities(results: ImportedInstances) -> TaskQualities:
+    return TaskQualities(
+        by_task={one.task_id: quality_in_proof(one.stored_proof) for one in results.proven.values()}
+    )
 
 
 def _reasons(reports: Iterable[InstanceReport]) -> Iterator[str]:

@@ -23,7 +23,7 @@ from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.loading import PROOF_FILE, TASK_FILE
 from agentbench.tasks.mirror import tree_digest
 from agentbench.tasks.problem import TaskId
-from agentbench.validation.task_validation import read_proof
+from agentbench.validation.stored_proof import read_proof
 
 _FOLDER, _LOCK, _UNFINISHED = ".import", "lock", "unfinished"
 _LOCK_SECONDS = 0.2

@@ -19,7 +19,8 @@ from agentbench.sandbox.registry import select_back_end
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.validation.fairness_results import Fairness, fairness_lines
-from agentbench.validation.task_validation import ValidationResult, read_proof, write_proof
+from agentbench.validation.stored_proof import read_proof, write_proof
+from agentbench.validation.task_validation import ValidationResult
 
 
 def measure_valid_tasks(

@@ -17,7 +17,8 @@ from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.task import Task
 from agentbench.validation import mutation_results
 from agentbench.validation.mutation_results import MutationScore
-from agentbench.validation.task_validation import ValidationResult, read_proof, write_proof
+from agentbench.validation.stored_proof import read_proof, write_proof
+from agentbench.validation.task_validation import ValidationResult
 
 read_stronger_patches = StrongerPatches.read
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 from starlette.requests import Request
 
@@ -30,6 +31,9 @@ from agentbench.report.failure_cause import find_cause, quarantine_text
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.classification import Failure
 from agentbench.taxonomy import FailureReason, StageName
+from agentbench.validation.quality_page import quality_facts
+from agentbench.validation.stored_proof import read_proof
+from agentbench.validation.task_quality import quality_of_entry
 
 # Independent of the record, which could name any file.
 _PATCH_FILE = "patch.diff"
@@ -58,7 +62,26 @@ def attempt_values(context: PageContext, request: Request) -> TemplateValues:
         (record,) = run.reading.records([number])
     except (InputError, OSError) as error:
         raise PageNotFoundError(f"The record of this attempt cannot be read: {error}") from None
-    return {**common, **_with_record(context, record, request), "work": _work(run, record)}
+    return {
+        **common,
+        **_with_record(context, record, request),
+        **_task_values(run, record),
+        "work": _work(run, record),
+    }
+
+
+def _task_values(run: LiveRun, record: AttemptRecord) -> dict[str, object]:
+    """What is known of the tests of the task, from its proof of the same files."""
+    configuration = run.overview.configuration
+    entries = configuration.tasks if configuration is not None else ()
+    entry = next((each for each in entries if each.id == record.task_id), None)
+    if entry is None or entry.digest != record.task_digest:
+        return {"quality": None, "quality_facts": ()}
+    proof = read_proof(Path(entry.folder), digest=entry.digest)
+    return {
+        "quality": quality_of_entry(entry),
+        "quality_facts": quality_facts(proof) if proof is not None else (),
+    }
 
 
 def _work(run: LiveRun, record: AttemptRecord) -> list[str]:

@@ -26,6 +26,17 @@ class RunEnding(StrEnum):
     INTERRUPTED = "interrupted"
 
 
+class TaskQuality(Schema):
+    """What is known of a task's tests, from the proof of the same files; null: not measured."""
+
+    rejects_right_fixes: bool | None = None
+    """Whether they are known to reject right fixes."""
+    accepts_mutants: bool | None = None
+    """Whether small changes of the reference solution pass them."""
+    accepts_wrong_fixes: bool | None = None
+    """Whether one of these is shown to be wrong; null: also if some may be right."""
+
+
 class TaskEntry(Schema):
     """One task of a run."""
 
@@ -41,6 +52,8 @@ class TaskEntry(Schema):
     """Its version of Python; null: not known before its tests run."""
     attempts: tuple[int, ...] | None = None
     """The numbers of the attempts that a rerun makes; null: all."""
+    quality: TaskQuality = TaskQuality()
+    """What was known of its tests when the run began."""
 
     def numbers(self, attempts: int) -> Sequence[int]:
         """The planned attempts at the task, in a run with this number of attempts per task."""
