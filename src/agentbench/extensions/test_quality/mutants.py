@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from itertools import chain
 from pathlib import PurePosixPath
 from types import CodeType
 
@@ -93,18 +94,21 @@ class Mutants:
     """All mutants of a fix."""
 
     scope: MutationScope
-    found: tuple[Mutant, ...]
+    groups: tuple[tuple[Mutant, ...], ...]
+    """The most plausible wrong fixes first: parts left out, the fix's own lines, its functions."""
     equivalent: int = 0  # the number of skipped mutants that compile to the same code
     unread: tuple[str, ...] = ()
     """The files that this interpreter cannot compile, each with the reason."""
 
+    @property
+    def found(self) -> tuple[Mutant, ...]:
+        """The mutants of all groups."""
+        return tuple(chain.from_iterable(self.groups))
+
     def drawn(self, most: int, *, seed: int) -> tuple[Mutant, ...]:
-        """At most so many mutants, in order: partial solutions first, then a sample."""
-        # A part left out is the most plausible wrong fix.
-        partial = [one for one in self.found if one.is_partial]
-        others = [one for one in self.found if not one.is_partial]
+        """At most so many mutants, in order; a sample of the first group that is too large."""
         drawn: list[Mutant] = []
-        for mutants in (partial, others):
+        for mutants in self.groups:
             number = min(len(mutants), most - len(drawn))
             chosen = random.Random(seed).sample(range(len(mutants)), number)
             drawn += (mutants[at] for at in sorted(chosen))
@@ -128,11 +132,12 @@ def mutants_of(files: Sequence[FixedFile], others: Sequence[FixedFile] = ()) -> 
     scope = MutationScope.LINES
     own = {one: _rewrites_within(one.source, one.touched.changed) for one in read}
     found, equivalent = _make_mutants(own)
+    around: list[Mutant] = []
     if len(found) < FEW_MUTANTS:
         scope = MutationScope.FUNCTIONS
         # A fix of a line or two gives too few mutants for a share of them to say something.
         wider = {one: _rewrites_within(one.source, one.wider) for one in read}
-        found, equivalent = _make_mutants(wider)
+        around, equivalent = _make_mutants(wider)
     parts = {one: tuple(undo_parts(one.before, one.source.text)) for one in read if one.before}
     code = [one for one in others if not _is_documentation(one.path)]
     further = {one.path: _undone_parts(one) for one in code}
@@ -150,12 +155,16 @@ def mutants_of(files: Sequence[FixedFile], others: Sequence[FixedFile] = ()) -> 
         *(_left_out(one) for one in changed if len(changed) > 1 and one.path not in one_part),
         *omitted,
     ]
-    unique: dict[tuple[PurePosixPath, bytes | None], Mutant] = {}
-    for one in (*(replace(each, is_partial=True) for each in partial), *found):
-        unique.setdefault((one.path, one.content), one)
+    partial = [replace(one, is_partial=True) for one in partial]
+    known: set[tuple[PurePosixPath, bytes | None]] = set()
+    groups: list[tuple[Mutant, ...]] = []
+    for mutants in (partial, found, around):
+        unique = {(one.path, one.content): one for one in mutants}
+        groups.append(tuple(one for key, one in unique.items() if key not in known))
+        known |= unique.keys()
     return Mutants(
         scope=scope,
-        found=tuple(unique.values()),
+        groups=tuple(groups),
         equivalent=equivalent + equivalent_undone,
         unread=tuple(unread),
     )

@@ -157,14 +157,32 @@ def _elements(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:
             listings = [one for one in node.args if isinstance(one, ast.Tuple)]
         case _:
             return
+    if isinstance(node, ast.Call):
+        yield from _unpacked(node, source)
     for listing in listings:
         assert isinstance(listing, ast.List | ast.Set | ast.Tuple)
         elements = [source.segment(element) for element in listing.elts]
         opening, closing = _BRACKETS[type(listing)]
         for at in range(len(elements) if len(elements) > 1 else 0):
-            rest = "".join(f"{each}, " for each in (*elements[:at], *elements[at + 1 :]))
-            text = f"{opening}{rest.rstrip()}{closing}"
+            rest = [*elements[:at], *elements[at + 1 :]]
+            comma = "," if isinstance(listing, ast.Tuple) and len(rest) == 1 else ""
+            text = f"{opening}{', '.join(rest)}{comma}{closing}"
             yield _in_place(source, listing, text, f"{elements[at]} left out")
+
+
+# Unpacked arguments, and the first of them: a fix may forget that there are several.
+def _unpacked(call: ast.Call, source: SourceText) -> Iterator[Rewrite]:
+    for argument in call.args:
+        if isinstance(argument, ast.Starred):
+            text = source.segment(argument.value)
+            yield _in_place(source, argument.value, "()", f"*{text} left out")
+            yield _in_place(source, argument.value, f"[*{text}][1:]", f"first of *{text} left out")
+    for keyword in call.keywords:
+        if keyword.arg is None:
+            text = source.segment(keyword.value)
+            rest = f"dict([*({text}).items()][1:])"
+            yield _in_place(source, keyword.value, "{}", f"**{text} left out")
+            yield _in_place(source, keyword.value, rest, f"first of **{text} left out")
 
 
 def _statements(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:
