@@ -22,9 +22,9 @@ WRONG = "\n\ndef test_wrong():\n    assert basket.total([1, 2]) == 4\n"
 STRONGER = patch_of("tests/test_stronger.py", "", EXACT)
 
 
-def weak_task(tmp_path):
+def weak_task(folder):
     files = {**SmallTask().files, "tests/test_basket.py": UNSEEN}
-    return with_solution(tmp_path / "weak", SUMMED, hidden=WEAK, files=files)
+    return with_solution(folder / "weak", SUMMED, hidden=WEAK, files=files)
 
 
 @pytest.fixture
