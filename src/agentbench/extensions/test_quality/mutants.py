@@ -138,24 +138,29 @@ def mutants_of(files: Sequence[FixedFile], others: Sequence[FixedFile] = ()) -> 
         # A fix of a line or two gives too few mutants for a share of them to say something.
         wider = {one: _rewrites_within(one.source, one.wider) for one in read}
         around, equivalent = _make_mutants(wider)
-    parts = {one: tuple(undo_parts(one.before, one.source.text)) for one in read if one.before}
     code = [one for one in others if not _is_documentation(one.path)]
-    further = {one.path: _undone_parts(one) for one in code}
-    places = [*map(len, parts.values()), *(max(len(made), 1) for made in further.values())]
-    undone, equivalent_undone = _make_mutants(parts if sum(places) > 1 else {})
-    one_part = {one.file.path for one, made in parts.items() if len(made) == 1}
+    undone: list[Mutant] = []
+    places: dict[PurePosixPath, int] = {}
+    for one in (each for each in read if each.before):
+        parts = tuple(undo_parts(one.before, one.source.text))
+        made, without_effect = _make_mutants({one: parts})
+        undone += made
+        equivalent += without_effect
+        places[one.file.path] = len(parts) - without_effect
+    for file in code:
+        made = _undone_parts(file)
+        undone += made if len(made) > 1 else ()  # a single part is the file, which follows
+        places[file.path] = len(made)
     changed = [*(one.file for one in read), *code]
+    if len(changed) > 1:
+        one_part = {one.file.path for one in read if places.get(one.file.path) == 1}
+        undone += (_left_out(file) for file in changed if file.path not in one_part)
+    elif sum(places.values()) == 1:
+        undone = []  # it would be the whole fix
     omitted, _ = _make_mutants(
         {one: _rewrites_within(one.source, one.touched.changed, omissions_at) for one in read}
     )
-    partial = [
-        *undone,
-        *(one for made in further.values() if len(made) > 1 for one in made),
-        # A file with one changed part is that part, which is among those above.
-        *(_left_out(one) for one in changed if len(changed) > 1 and one.path not in one_part),
-        *omitted,
-    ]
-    partial = [replace(one, is_partial=True) for one in partial]
+    partial = [replace(one, is_partial=True) for one in (*undone, *omitted)]
     known: set[tuple[PurePosixPath, bytes | None]] = set()
     groups: list[tuple[Mutant, ...]] = []
     for mutants in (partial, found, around):
@@ -165,7 +170,7 @@ def mutants_of(files: Sequence[FixedFile], others: Sequence[FixedFile] = ()) -> 
     return Mutants(
         scope=scope,
         groups=tuple(groups),
-        equivalent=equivalent + equivalent_undone,
+        equivalent=equivalent,
         unread=tuple(unread),
     )
 

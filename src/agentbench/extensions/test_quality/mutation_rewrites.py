@@ -170,19 +170,15 @@ def _elements(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:
             yield _in_place(source, listing, text, f"{elements[at]} left out")
 
 
-# Unpacked arguments, and the first of them: a fix may forget that there are several.
 def _unpacked(call: ast.Call, source: SourceText) -> Iterator[Rewrite]:
     for argument in call.args:
         if isinstance(argument, ast.Starred):
             text = source.segment(argument.value)
             yield _in_place(source, argument.value, "()", f"*{text} left out")
-            yield _in_place(source, argument.value, f"[*{text}][1:]", f"first of *{text} left out")
     for keyword in call.keywords:
         if keyword.arg is None:
             text = source.segment(keyword.value)
-            rest = f"dict([*({text}).items()][1:])"
             yield _in_place(source, keyword.value, "{}", f"**{text} left out")
-            yield _in_place(source, keyword.value, rest, f"first of **{text} left out")
 
 
 def _statements(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:
