@@ -108,6 +108,16 @@ def test_each_kind_of_node_is_changed_in_the_usual_ways(text, expected):
         ("a and b", ["True and b", "a and True"]),
         ("x = [a, b]", ["x = [b]", "x = [a]"]),
         ("x = a < 1", []),
+        (
+            "def f():\n    if a: b\n    return b if c < d else e",
+            [
+                "def f():\n    if a: b\n    return b if (a and (c < d)) else e",
+                "def f():\n    if a: b\n    return b if (not a and (c < d)) else e",
+                "def f():\n    if False: b\n    return b if c < d else e",
+                "def f():\n    if a: b\n    return b if False else e",
+                "def f():\n    if a: b\n    return b if True else e",
+            ],
+        ),
     ],
 )
 def test_each_branch_condition_operand_or_element_is_left_out(text, expected):

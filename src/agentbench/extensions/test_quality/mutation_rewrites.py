@@ -140,8 +140,24 @@ def omissions_at(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:
             yield _in_place(source, caught, "()", "handler left out")
         case ast.BoolOp():
             yield from _operands(node, source)
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            yield from _one_case(node, source)
         case _:
             yield from _elements(node, source)
+
+
+# A condition that holds in one case alone: with a flag that the function tests, or without it.
+def _one_case(
+    function: ast.FunctionDef | ast.AsyncFunctionDef, source: SourceText
+) -> Iterator[Rewrite]:
+    tests = [one.test for one in changeable_nodes(function) if isinstance(one, ast.If | ast.IfExp)]
+    flags = dict.fromkeys(test.id for test in tests if isinstance(test, ast.Name))
+    for test in tests:
+        own = source.segment(test)
+        for flag in flags:
+            if flag != own:
+                yield _in_place(source, test, f"({flag} and ({own}))", f"only if {flag}")
+                yield _in_place(source, test, f"(not {flag} and ({own}))", f"only if not {flag}")
 
 
 # The members of a list or a set; those of a tuple where it lists alternatives, since a tuple that
