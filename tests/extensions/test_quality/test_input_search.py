@@ -4,6 +4,7 @@ import pytest
 
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
+from agentbench.core.extensions import Slot, offers
 from agentbench.core.host import default_cache_dir
 from agentbench.extensions.test_quality.input_search import search_evidence
 from agentbench.validation.mutation_results import EvidenceKind, score_lines
@@ -18,7 +19,12 @@ from tests.extensions.test_quality.test_stronger_tests import weak_task
 from tests.fakes.staging import Desk, local_provider, prepare, small_task, staged
 from tests.patience import with_growing_limit
 
-pytestmark = pytest.mark.full
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(
+        "inputs" not in offers(Slot.CHANGE_COMPARISON), reason="no extension searches for inputs"
+    ),
+]
 
 EQUAL = FIXED.replace("sum(prices)", "sum(prices) if prices else 0")
 """A fix of which a mutant is equal in truth: without the `else`."""
