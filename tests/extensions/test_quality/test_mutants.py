@@ -110,6 +110,52 @@ def test_part_of_a_fix_in_two_places_is_undone_but_never_the_whole():
     assert not [one for one in one_place.found if "undone" in one.change.what]
 
 
+def partial(files, others=()):
+    found = mutants_of(files, others).found
+    return [
+        (one.change.path, one.content and one.content.decode()) for one in found if one.is_partial
+    ]
+
+
+def test_branch_of_a_fix_is_left_out_before_anything_else():
+    after = MADE_BEFORE.replace("    result = 0\n", "    result = 0\n    if rebate: return 0\n")
+    mutants = mutants_of([fixed(MADE_BEFORE, after)])
+    (first,) = mutants.drawn(1, seed=5)
+    assert first.is_partial
+    assert first.change.added == "if False: return 0"
+    assert not any("if price" in text for _, text in partial([fixed(MADE_BEFORE, after)]))
+
+
+def test_each_file_of_a_fix_is_left_out_alone():
+    other = fixed("a\nb\nc\n", "a\nB\nc\nd\n", "shop/prices.json")
+    text = fixed("a\n", "b\n", "docs/prices.json")
+    two = AFTER.replace("return a < b", "return a > b")
+    assert partial([fixed(MADE_BEFORE, two)], [other, text]) == [
+        ("shop/prices.py", two.replace("prices[0:]", "prices[1:]")),
+        ("shop/prices.py", two.replace("return a > b", "return a < b")),
+        ("shop/prices.json", "a\nb\nc\nd\n"),
+        ("shop/prices.json", "a\nB\nc\n"),
+        ("shop/prices.py", None),
+        ("shop/prices.json", None),
+    ]
+    assert partial([fixed(MADE_BEFORE, AFTER)], [other])[0] == (
+        "shop/prices.py",
+        AFTER.replace("prices[0:]", "prices[1:]"),
+    )
+
+
+def test_fix_of_one_place_and_a_docstring_is_not_undone():
+    assert partial([fixed(MADE_BEFORE, AFTER)]) == []
+
+
+def test_only_file_of_a_fix_is_not_left_out():
+    assert partial([], [fixed("a\n", "b\n", "shop/prices.json")]) == []
+    assert partial([], [fixed("a\nb\nc\n", "A\nb\nC\n", "shop/prices.json")]) == [
+        ("shop/prices.json", "a\nb\nC\n"),
+        ("shop/prices.json", "A\nb\nc\n"),
+    ]
+
+
 def test_what_compiles_to_the_same_is_counted_and_left_out():
     after = MADE_BEFORE.replace("result = 0", "result = 0 * 7")
     mutants = mutants_of([fixed(MADE_BEFORE, after)])

@@ -3,7 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from agentbench.extensions.test_quality.mutation_rewrites import changeable_nodes, rewrites_at
+from agentbench.extensions.test_quality.mutation_rewrites import (
+    changeable_nodes,
+    omissions_at,
+    rewrites_at,
+)
 from agentbench.python_source import python_syntax
 from agentbench.python_source.source_text import parse_source
 
@@ -30,12 +34,12 @@ def test_logs_messages_and_f_strings_are_no_sites():
     assert constants(text) == [2, 4, 7]
 
 
-def rewritten(text):
+def rewritten(text, rewrites=rewrites_at):
     source = parse_source(text, "m.py")
     return [
         f"{text[: one.span.start]}{one.text}{text[one.span.end :]}"
         for node in changeable_nodes(source.tree)
-        for one in rewrites_at(node, source)
+        for one in rewrites(node, source)
     ]
 
 
@@ -65,6 +69,14 @@ def rewritten(text):
         ("x = a.b.startswith(c)", ["x = a.b.endswith(c)"]),
         ("x = f(a, key=b)", ["x = f(a, )"]),
         ("x = f(key=b, other=c)", ["x = f(other=c)", "x = f(key=b, )"]),
+        ("x = [a, b]", ["x = [b]", "x = [a]"]),
+        ("x = {a, b}", ["x = {b}", "x = {a}"]),
+        ("x = [a]", []),
+        ("x = a, b", []),
+        ("x = f(a, (B, C))", ["x = f(a, (C,))", "x = f(a, (B,))"]),
+        ("a in (b, c)", ["a not in (b, c)", "a in (c,)", "a in (b,)"]),
+        ("x = f(*a)", ["x = f(*())"]),
+        ("x = f(**a)", ["x = f(**{})"]),
         ("f(a)", ["pass"]),
         ("a.b = c", ["pass"]),
         ("del a[b]", ["pass"]),
@@ -82,6 +94,34 @@ def test_each_kind_of_node_is_changed_in_the_usual_ways(text, expected):
     assert rewritten(text) == expected
     for made in expected:
         ast.parse(made)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("if a:\n    b\n", ["if False:\n    b\n"]),
+        ("if a: b\nelse: c", ["if False: b\nelse: c", "if True: b\nelse: c"]),
+        ("if a: b\nelif c: d", ["if False: b\nelif c: d", "if a: b\nelif False: d"]),
+        ("x = a if b else c", ["x = a if False else c", "x = a if True else c"]),
+        ("[a for a in b if c(a)]", ["[a for a in b if True]"]),
+        ("try:\n    a\nexcept E:\n    b", ["try:\n    a\nexcept ():\n    b"]),
+        ("a and b", ["True and b", "a and True"]),
+        ("x = [a, b]", ["x = [b]", "x = [a]"]),
+        ("x = a < 1", []),
+        (
+            "def f():\n    if a: b\n    return b if c < d else e",
+            [
+                "def f():\n    if a: b\n    return b if (a and (c < d)) else e",
+                "def f():\n    if a: b\n    return b if (not a and (c < d)) else e",
+                "def f():\n    if False: b\n    return b if c < d else e",
+                "def f():\n    if a: b\n    return b if False else e",
+                "def f():\n    if a: b\n    return b if True else e",
+            ],
+        ),
+    ],
+)
+def test_each_branch_condition_operand_or_element_is_left_out(text, expected):
+    assert rewritten(text, omissions_at) == expected
 
 
 def test_operator_is_found_behind_brackets_comments_and_letters_beyond_ascii():

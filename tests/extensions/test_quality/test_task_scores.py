@@ -44,13 +44,33 @@ def validate(cli, sandbox, tmp_path):
 
 
 def test_what_the_tests_let_pass_is_named_and_kept(validate, weak):
-    result = validate(weak, "--record")
+    result = validate(weak, "--record", "--search-seconds", "0")
     assert result.code == 0, result.stderr
     assert "  survived: basket.py:5: 0 to 1\n" in result.stdout
     assert "    - result = 0\n    + result = 1\n" in result.stdout
     strength = read_proof(weak).strength
     assert f"strength: {strength.killed} of {strength.total} (" in result.stdout
     assert [one.change.added for one in strength.survivors] == ["result = 1"]
+
+
+def test_stronger_tests_certify_what_the_tests_let_pass(validate, weak, tmp_path):
+    exact = "import basket\n\n\ndef test_exact():\n    assert basket.total([1, 2]) == 3\n"
+    (tmp_path / "stronger.patch").write_text(patch_of("tests/test_stronger.py", "", exact))
+    stronger = ("--stronger-tests", tmp_path / "stronger.patch", "--search-seconds", "0")
+    result = validate(weak, *stronger, "--record")
+    assert result.code == 0, result.stderr
+    assert "  certified wrong fix: basket.py:5: 0 to 1\n" in result.stdout
+    assert "  fails tests/test_stronger.py::test_exact: assert 4 == 3\n" in result.stdout
+    assert "killed, certified wrong fixes: 1\n" in result.stderr
+    (certified,) = read_proof(weak).strength.certified
+    assert certified.evidence[0].where == "tests/test_stronger.py::test_exact"
+
+
+def test_stronger_tests_that_are_missing_are_named_before_anything_runs(validate, weak, tmp_path):
+    result = validate(weak, "--stronger-tests", tmp_path / "nowhere.patch")
+    assert result.code == 65, result.stderr
+    assert "nowhere.patch: No such file" in result.stderr
+    assert result.stdout == ""
 
 
 def test_tests_weaker_than_asked_are_1(validate, weak):

@@ -61,7 +61,7 @@ def search_evidence(
     parts = [f"{counted(compared, 'survivor')} compared with the reference, {seconds:g} s each"]
     if reasons:
         number = min(len(survivors), _MAX_COMPARED) - compared
-        parts.append(f"{number} could not be: {next(iter(reasons))}")
+        parts.append(f"{number} {next(iter(reasons))}")
     if len(survivors) > _MAX_COMPARED:
         parts.append(f"{len(survivors) - _MAX_COMPARED} not tried, at most {_MAX_COMPARED} are")
     return "; ".join(parts), found

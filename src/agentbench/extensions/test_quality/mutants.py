@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from itertools import chain
 from pathlib import PurePosixPath
 from types import CodeType
 
@@ -94,18 +95,21 @@ class Mutants:
     """All mutants of a fix."""
 
     scope: MutationScope
-    found: tuple[Mutant, ...]
+    groups: tuple[tuple[Mutant, ...], ...]
+    """The most plausible wrong fixes first: parts left out, the fix's own lines, its functions."""
     equivalent: int = 0  # the number of skipped mutants that compile to the same code
     unread: tuple[str, ...] = ()
     """The files that this interpreter cannot compile, each with the reason."""
 
+    @property
+    def found(self) -> tuple[Mutant, ...]:
+        """The mutants of all groups."""
+        return tuple(chain.from_iterable(self.groups))
+
     def drawn(self, most: int, *, seed: int) -> tuple[Mutant, ...]:
-        """At most so many mutants, in order: partial solutions first, then a sample."""
-        # A part left out is the most plausible wrong fix.
-        partial = [one for one in self.found if one.is_partial]
-        others = [one for one in self.found if not one.is_partial]
+        """At most so many mutants, in order; a sample of the first group that is too large."""
         drawn: list[Mutant] = []
-        for mutants in (partial, others):
+        for mutants in self.groups:
             number = min(len(mutants), most - len(drawn))
             chosen = random.Random(seed).sample(range(len(mutants)), number)
             drawn += (mutants[at] for at in sorted(chosen))
@@ -129,35 +133,45 @@ def mutants_of(files: Sequence[FixedFile], others: Sequence[FixedFile] = ()) -> 
     scope = MutationScope.LINES
     own = {one: _rewrites_within(one.source, one.touched.changed) for one in read}
     found, equivalent = _make_mutants(own)
+    around: list[Mutant] = []
     if len(found) < FEW_MUTANTS:
         scope = MutationScope.FUNCTIONS
         # A fix of a line or two gives too few mutants for a share of them to say something.
         wider = {one: _rewrites_within(one.source, one.wider) for one in read}
-        found, equivalent = _make_mutants(wider)
-    parts = {one: tuple(undo_parts(one.before, one.source.text)) for one in read if one.before}
+        around, equivalent = _make_mutants(wider)
     code = [one for one in others if not _is_documentation(one.path)]
-    further = {one.path: _undone_parts(one) for one in code}
-    places = [*map(len, parts.values()), *(max(len(made), 1) for made in further.values())]
-    undone, equivalent_undone = _make_mutants(parts if sum(places) > 1 else {})
-    one_part = {one.file.path for one, made in parts.items() if len(made) == 1}
+    undone: list[Mutant] = []
+    places: dict[PurePosixPath, int] = {}
+    for one in (each for each in read if each.before):
+        parts = tuple(undo_parts(one.before, one.source.text))
+        made, without_effect = _make_mutants({one: parts})
+        undone += made
+        equivalent += without_effect
+        places[one.file.path] = len(parts) - without_effect
+    for file in code:
+        made = _undone_parts(file)
+        undone += made if len(made) > 1 else ()  # a single part is the file, which follows
+        places[file.path] = len(made)
     changed = [*(one.file for one in read), *code]
+    if len(changed) > 1:
+        one_part = {one.file.path for one in read if places.get(one.file.path) == 1}
+        undone += (_left_out(file) for file in changed if file.path not in one_part)
+    elif sum(places.values()) == 1:
+        undone = []  # it would be the whole fix
     omitted, _ = _make_mutants(
         {one: _rewrites_within(one.source, one.touched.changed, omissions_at) for one in read}
     )
-    partial = [
-        *undone,
-        *(one for made in further.values() if len(made) > 1 for one in made),
-        # A file with one changed part is that part, which is among those above.
-        *(_left_out(one) for one in changed if len(changed) > 1 and one.path not in one_part),
-        *omitted,
-    ]
-    unique: dict[tuple[PurePosixPath, bytes | None], Mutant] = {}
-    for one in (*(replace(each, is_partial=True) for each in partial), *found):
-        unique.setdefault((one.path, one.content), one)
+    partial = [replace(one, is_partial=True) for one in (*undone, *omitted)]
+    known: set[tuple[PurePosixPath, bytes | None]] = set()
+    groups: list[tuple[Mutant, ...]] = []
+    for mutants in (partial, found, around):
+        unique = {(one.path, one.content): one for one in mutants}
+        groups.append(tuple(one for key, one in unique.items() if key not in known))
+        known |= unique.keys()
     return Mutants(
         scope=scope,
-        found=tuple(unique.values()),
-        equivalent=equivalent + equivalent_undone,
+        groups=tuple(groups),
+        equivalent=equivalent,
         unread=tuple(unread),
     )
 

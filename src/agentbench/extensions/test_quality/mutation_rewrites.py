@@ -140,8 +140,24 @@ def omissions_at(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:
             yield _in_place(source, caught, "()", "handler left out")
         case ast.BoolOp():
             yield from _operands(node, source)
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            yield from _one_case(node, source)
         case _:
             yield from _elements(node, source)
+
+
+# A condition that holds in one case alone: with a flag that the function tests, or without it.
+def _one_case(
+    function: ast.FunctionDef | ast.AsyncFunctionDef, source: SourceText
+) -> Iterator[Rewrite]:
+    tests = [one.test for one in changeable_nodes(function) if isinstance(one, ast.If | ast.IfExp)]
+    flags = dict.fromkeys(test.id for test in tests if isinstance(test, ast.Name))
+    for test in tests:
+        own = source.segment(test)
+        for flag in flags:
+            if flag != own:
+                yield _in_place(source, test, f"({flag} and ({own}))", f"only if {flag}")
+                yield _in_place(source, test, f"(not {flag} and ({own}))", f"only if not {flag}")
 
 
 # The members of a list or a set; those of a tuple where it lists alternatives, since a tuple that
@@ -157,14 +173,28 @@ def _elements(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:
             listings = [one for one in node.args if isinstance(one, ast.Tuple)]
         case _:
             return
+    if isinstance(node, ast.Call):
+        yield from _unpacked(node, source)
     for listing in listings:
         assert isinstance(listing, ast.List | ast.Set | ast.Tuple)
         elements = [source.segment(element) for element in listing.elts]
         opening, closing = _BRACKETS[type(listing)]
         for at in range(len(elements) if len(elements) > 1 else 0):
-            rest = "".join(f"{each}, " for each in (*elements[:at], *elements[at + 1 :]))
-            text = f"{opening}{rest.rstrip()}{closing}"
+            rest = [*elements[:at], *elements[at + 1 :]]
+            comma = "," if isinstance(listing, ast.Tuple) and len(rest) == 1 else ""
+            text = f"{opening}{', '.join(rest)}{comma}{closing}"
             yield _in_place(source, listing, text, f"{elements[at]} left out")
+
+
+def _unpacked(call: ast.Call, source: SourceText) -> Iterator[Rewrite]:
+    for argument in call.args:
+        if isinstance(argument, ast.Starred):
+            text = source.segment(argument.value)
+            yield _in_place(source, argument.value, "()", f"*{text} left out")
+    for keyword in call.keywords:
+        if keyword.arg is None:
+            text = source.segment(keyword.value)
+            yield _in_place(source, keyword.value, "{}", f"**{text} left out")
 
 
 def _statements(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:

@@ -127,11 +127,15 @@ class _StrongerTests:
         files = _stronger_files(context, patch)
         for path in files.keys() & reference.files.keys():
             raise InputError(f"expected only tests, found {path}, which the solution changes")
-        is_test_file = context.runner.is_test_file
-        own = (path for path, file in files.items() if file is not None and is_test_file(path))
+        is_test_file, hidden = context.runner.is_test_file, context.hidden_tests.files
+        own = [
+            path
+            for path, file in files.items()
+            if file is not None and file != hidden.get(path) and is_test_file(path)
+        ]
         tests = cls(
             context=context,
-            files={**context.hidden_tests.files, **files},
+            files={**hidden, **files},
             # A patch may change nothing but what tests read.
             targets=tuple(map(str, own)) or judged_tests.judged_request(context).targets,
             limit=judged_tests.judged_timeout(context),
@@ -173,10 +177,15 @@ class _StrongerTests:
         if run.command.ending is Ending.TIMED_OUT:
             return {"the stronger tests": f"still running after {self.limit.total_seconds():.0f} s"}
         return {
-            case.node_id: (case.message or case.outcome.value)[:_MAX_ASSERTION_CHARACTERS]
+            case.node_id: _first_line(case.message or "") or case.outcome.value
             for case in run.result.tests
             if case.node_id in self.counted and case.outcome in FAILING_OUTCOMES
         }
+
+
+def _first_line(message: str) -> str:
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    return lines[0][:_MAX_ASSERTION_CHARACTERS] if lines else ""
 
 
 # A stronger set may be a patch of the hidden tests, or of the base as the hidden tests are.

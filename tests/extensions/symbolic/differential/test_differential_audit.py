@@ -7,6 +7,7 @@ from agentbench.attempt.preparation_cache import PreparationCache
 from agentbench.attempt.resources import RunResources
 from agentbench.audit.run_facts import AttemptFacts, open_run, read_attempt
 from agentbench.audit.task_facts import read_task_facts
+from agentbench.core.files import FileContent
 from agentbench.core.host import default_cache_dir
 from agentbench.errors import SandboxError
 from agentbench.extensions.symbolic.differential.differential_audit import DifferentialAudit
@@ -112,6 +113,18 @@ def test_reference_patch_is_recognized_without_a_run(tmp_path_factory):
     folder = made(tmp_path_factory, COMMENTED)
     (finding,) = audit_in(folder, searches=()).findings(facts_of(folder))
     assert finding.what == "the same as the reference, except for comments, docstrings and layout"
+
+
+def test_change_without_an_attempt_is_compared_like_one(partial):
+    task = facts_of(partial).task
+    (file,) = task.fixed
+
+    def rules_for(text):
+        changed = {file: FileContent(content=text.encode(), executable=False)}
+        return rules(audit_in(partial).findings_of_change(task, changed))
+
+    assert rules_for(FIXED.replace("return sum", "# all of them\n    return sum")) == {"compared"}
+    assert "differs-from-reference" in rules_for(PARTIAL)
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,13 @@
 """The Python modules of two trees, their differences, and the functions that can show these."""
 
 import ast
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -18,6 +20,7 @@ _INIT = "__init__.py"
 _PROGRAM_FILES = frozenset({"__main__.py", "setup.py", "conftest.py", "noxfile.py"})
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__"})
 _MAX_CALL_DISTANCE = 8  # calls from what differs
+_MAX_CACHED_FILES = 4_096
 
 
 class DefinitionKind(StrEnum):
@@ -34,23 +37,36 @@ class Definition:
     """Something that a module defines."""
 
     kind: DefinitionKind
-    shape: str  # equal for two that differ only in layout, comments or docstrings
+    shape: str  # a checksum; equal for two that differ only in layout, comments or docstrings
     uses: frozenset[str]  # names and attributes that it mentions
 
 
+# The trees of a task have nearly all files in common, and to read those of a large project takes a
+# minute: 29 MB of sympy 50 s.
+@lru_cache(maxsize=_MAX_CACHED_FILES)
 def definitions_of(source: bytes) -> Mapping[str, Definition] | None:
     """The definitions of a module by their qualified names; `None` if it is not Python."""
     parts: dict[str, list[ast.AST]] = defaultdict(list)
     kinds: dict[str, DefinitionKind] = {}
+    # By identity: one statement may define many names. Generated modules of sympy define 1,500
+    # names in one `if`, which took minutes when each name read the statement again.
+    read: dict[int, tuple[str, frozenset[str]]] = {}
     definitions: dict[str, Definition] = {}
     try:
         for name, kind, node in _named(python_syntax.parse(source).body, ""):
             parts[name].append(node)
             kinds.setdefault(name, kind)
+            if id(node) not in read:
+                uses = frozenset(_uses(node))
+                shape = ast.dump(_WithoutDocstrings().visit(node)).encode("utf-8", "surrogatepass")
+                read[id(node)] = hashlib.sha256(shape).hexdigest(), uses
         for name, nodes in parts.items():
-            shape = "\n".join(ast.dump(_WithoutDocstrings().visit(node)) for node in nodes)
-            uses = frozenset(use for node in nodes for use in _uses(node))
-            definitions[name] = Definition(kind=kinds[name], shape=shape, uses=uses)
+            shapes, uses_of_parts = zip(*(read[id(node)] for node in nodes), strict=True)
+            definitions[name] = Definition(
+                kind=kinds[name],
+                shape="\n".join(shapes),
+                uses=uses_of_parts[0].union(*uses_of_parts[1:]),
+            )
     except python_syntax.UNPARSABLE:
         return None
     return definitions
@@ -229,17 +245,17 @@ def compare_trees(
 
 # The differing definitions and their possible callers, by name, the nearest first.
 def _reached(changed: Iterable[DefinitionId], *trees: TreeModules) -> list[DefinitionId]:
-    users: dict[str, dict[DefinitionId, None]] = defaultdict(dict)
-    for tree in trees:
-        for definition_id, definition in tree.definitions.items():
-            for use in sorted(definition.uses):
-                users[use][definition_id] = None
     found = dict.fromkeys(changed)
     front = list(found)
     for _ in range(_MAX_CALL_DISTANCE):
         names = dict.fromkeys(
             _class_if_constructor(definition_id).name.rpartition(".")[2] for definition_id in front
         )
+        users: dict[str, dict[DefinitionId, None]] = defaultdict(dict)
+        for tree in trees:
+            for definition_id, definition in tree.definitions.items():
+                for use in names.keys() & definition.uses:
+                    users[use][definition_id] = None
         front = [user for name in names for user in users.get(name, ()) if user not in found]
         found.update(dict.fromkeys(front))
     return list(found)
