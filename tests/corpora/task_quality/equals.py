@@ -564,7 +564,7 @@ def counts(lines):
 def cloud(found, sizes=5):
     """The size of each tag in a cloud, from 1 to `sizes`."""
     highest = max(found.values(), default=1)
-    return {tag: 1 + (sizes - 1) * number // highest for tag, number in found.items()}
+    return {tag: 1 + (sizes - 1) * found[tag] // highest for tag in found}
 ''',
         "tests/test_tags.py": """\
 import tags
