@@ -88,6 +88,32 @@ def test_a_parallel_name_of_the_project_is_told(facts_of):
     assert line.endswith("; the project has `read_json_file`")
 
 
+@pytest.mark.parametrize(
+    ("body", "fix", "name"),
+    [
+        ("run(['--co'])", "OPTIONS = ['--co']", "--co"),
+        ("set_variable('CART_RATE', 2)", "RATE = environ['CART_RATE']", "CART_RATE"),
+        ("with pytest.raises(LookupError): ...", "def f(): raise LookupError", "LookupError"),
+        ("basket._halved(2)", "def _halved(p): ...", "_halved"),
+    ],
+    ids=["an option", "a variable", "an exception", "a private name"],
+)
+def test_options_keys_exceptions_and_private_names_are_names(facts_of, body, fix, name):
+    # The words of a private name are no sign of it: another fix needs no such helper.
+    facts = facts_of(fix=fixed(fix), instruction="A price is halved.\n", **hidden(body))
+    (line,) = lines_of(unstated_names(facts))
+    assert line.startswith("warning ")
+    assert f"`{name}` is new in the fix" in line
+
+
+def test_what_each_value_has_and_a_text_that_is_a_value_are_no_names(facts_of):
+    facts = facts_of(
+        fix=fixed("def f(p): return p.casefold(), 'one halved price'"),
+        **hidden("assert 'A'.casefold() == 'a'\nassert f() == 'one halved price'"),
+    )
+    assert lines_of(unstated_names(facts)) == []
+
+
 def test_names_that_a_test_defines_or_that_only_the_fix_uses_do_not_count(facts_of):
     facts = facts_of(
         fix=fixed("def total_of(p, *, whole): ...\nmade = 1"),
@@ -140,4 +166,29 @@ def test_a_new_text_that_a_test_compares_is_a_warning(facts_of, body):
 )
 def test_other_texts_are_no_finding(facts_of, instruction, base, body):
     facts = facts_of(fix=fixed(RAISES), instruction=instruction, base=base, **hidden(body))
+    assert lines_of(unstated_messages(facts)) == []
+
+
+@pytest.mark.parametrize(
+    ("made", "compared", "found"),
+    [
+        (r"r'\mathrm{tr}\left (%s)' % p", r"r'\mathrm{tr}\left (A)'", "mathrm{tr}left ("),
+        ("'Outside of a test this skips all of it.'", "'*Outside of a test*'", "Outside of a test"),
+        ("'line {}: a bad price'.format(p)", "'line 3: a bad price'", ": a bad price"),
+    ],
+    ids=["braces that are text", "a pattern of a part", "a format"],
+)
+def test_the_text_that_a_message_and_a_test_share_is_named(facts_of, made, compared, found):
+    fix = fixed(f"def check(p):\n    return {made}")
+    (line,) = lines_of(unstated_messages(facts_of(fix=fix, **hidden(f"match({compared})"))))
+    assert f'the text "{found}" is new in the fix' in line
+
+
+def test_a_text_that_the_fix_only_keeps_is_no_finding(facts_of):
+    before = "def check(p):\n    return 'a price below zero'\n"
+    facts = facts_of(
+        base={"basket.py": before},
+        fix={"basket.py": before + "\n\ndef f(): ...\n"},
+        **hidden("assert basket.check(1) == 'a price below zero'"),
+    )
     assert lines_of(unstated_messages(facts)) == []

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from agentbench.attempt.record import AttemptRecord
 from agentbench.audit import attempt_rules, rule, task_rules, unstated
 from agentbench.audit.run_facts import AttemptFacts, RunFolder, UnreadableRunFileError, read_attempt
-from agentbench.audit.task_facts import TaskFacts, read_task_facts
+from agentbench.audit.task_facts import FilesByPath, TaskFacts, read_task_facts
 from agentbench.errors import InputError
 from agentbench.runs.store.configuration import RunEnding
 from agentbench.scoring.evidence import Finding, Severity
@@ -55,6 +55,8 @@ ATTEMPT_RULES: rule.Rules[AttemptFacts] = {
 """The rules for an attempt."""
 FurtherFindings = Callable[[AttemptFacts], tuple[Finding, ...]]
 """Further findings about an attempt."""
+ChangeFindings = Callable[[FilesByPath], tuple[Finding, ...]]
+"""Findings about a change to a task's base: a warning for each difference from the reference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,19 +6,29 @@ Python only the names count that a deciding test looks up.
 """
 
 import ast
+import builtins
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from pathlib import PurePosixPath
 
 from agentbench.audit.rule import RuleHit, info, warning
 from agentbench.audit.task_facts import DecidingTestFile, TaskFacts
 from agentbench.python_source import python_syntax
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
+NAME = re.compile(r"(?<![\w-])--[A-Za-z][\w-]*|[A-Za-z_]\w*")  # an option is a name, too
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _TEXT = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|\\.)*)`")
+# `%s`, `%(name)d`, `{}`, `{name!r}` and `${name}` stand for values.
+_PERCENT = re.compile(r"%(?:\(\w+\))?[-+ #0]*[\d.]*[a-zA-Z]")
+_BRACES = re.compile(r"\$?\{[^{}]*\}")
+_BUILT_IN = frozenset(
+    name
+    for kind in (str, bytes, int, float, list, tuple, dict, set, frozenset, type, object)
+    for name in dir(kind)
+)
+"""The attributes that values have in each project."""
 _LEAST_NAME = 3  # characters
 _LEAST_WORDS = 2  # of a message: one word may be anything
 _LEAST_MESSAGE = 10  # characters
@@ -36,38 +46,52 @@ class _Used:
 
 def unstated_names(facts: TaskFacts) -> Iterator[RuleHit]:
     """A right fix cannot know a name that only the reference has, so that the test rejects it."""
-    known = {name for _, text in facts.base.texts() for name in _NAME.findall(text)}
+    instruction = facts.task.problem.instruction
+    known = _known_names(facts)
+    for name, where in new_names(facts, known):
+        guess = _guess(name, instruction, known)
+        what = f"`{name}` is new in the fix, and the instruction does not name it"
+        yield info(where, f"{what}; {guess}") if guess else warning(where, what)
+
+
+def new_names(facts: TaskFacts, known: Collection[str] | None = None) -> Iterator[tuple[str, str]]:
+    """The names that tests look up, the fix introduces and nothing gives, each with its place.
+
+    Args:
+        facts: The task.
+        known: The names in the base; None: they are read.
+    """
+    known = _known_names(facts) if known is None else known
     introduced = {
         name
         for _, text in _fixed_texts(facts)
-        for name in _NAME.findall(text)
-        if name not in known and len(name) >= _LEAST_NAME
+        for name in NAME.findall(text)
+        if name not in known and name not in _BUILT_IN and len(name) >= _LEAST_NAME
     }
-    instruction = facts.task.problem.instruction
-    stated = set(_NAME.findall(instruction))
+    stated = set(NAME.findall(facts.task.problem.instruction))
     for used in _each_once(facts, _names_in):
         if used.text in introduced and used.text not in stated:
-            guess = _guess(used.text, instruction, known)
-            what = f"`{used.text}` is new in the fix, and the instruction does not name it"
-            yield info(used.where, f"{what}; {guess}") if guess else warning(used.where, what)
+            yield used.text, used.where
+
+
+def _known_names(facts: TaskFacts) -> set[str]:
+    return {name for _, text in facts.base.texts() for name in NAME.findall(text)}
 
 
 def unstated_messages(facts: TaskFacts) -> Iterator[RuleHit]:
     """A right fix words a message in its own way, so that the test rejects it."""
-    before = [text for _, text in facts.base.texts()]
-    given = [_plain(facts.task.problem.instruction), *before]
-    introduced = {
-        piece
-        for path, text in _fixed_texts(facts)
-        for piece in map(_plain, _texts_in(path, text))
-        if _is_message(piece)
-    }
+    introduced: set[str] = set()
+    for path, text in _fixed_texts(facts):
+        old = set(_pieces(path, facts.base.text(path.as_posix()) or ""))
+        introduced |= {piece for piece in _pieces(path, text) if piece not in old}
+    instruction = plain(facts.task.problem.instruction)
+    given: list[str] = []  # read only if there is something to look for
     told: set[str] = set()
     for used in _each_once(facts, _messages_in):
-        test = _plain(used.text)
-        shared = [piece if piece in test else test for piece in introduced if _overlap(piece, test)]
+        shared = [_common(piece, plain(used.text)) for piece in introduced]
         # Of several pieces the longest one says most.
-        for piece in sorted(shared, key=len)[-1:]:
+        for piece in sorted(filter(is_message, shared), key=len)[-1:]:
+            given = given or [instruction, *(plain(text) for _, text in facts.base.texts())]
             if piece not in told and not any(piece in text for text in given):
                 told.add(piece)
                 what = f'the text "{piece}" is new in the fix, and the instruction does not give it'
@@ -97,7 +121,7 @@ def _names_in(file: DecidingTestFile, before: str | None) -> Iterator[tuple[str,
     """The names that deciding tests look up, with their lines."""
     if not file.functions:
         for line, number in _new_lines(file, before):
-            yield from ((name, number) for name in _NAME.findall(_TEXT.sub("", line)))
+            yield from ((name, number) for name in NAME.findall(_TEXT.sub("", line)))
         return
     deciding = [function.node for _, function in file.deciding]
     used = {node.id for each in deciding for node in ast.walk(each) if isinstance(node, ast.Name)}
@@ -107,7 +131,7 @@ def _names_in(file: DecidingTestFile, before: str | None) -> Iterator[tuple[str,
         module = statement.module or "" if isinstance(statement, ast.ImportFrom) else ""
         for alias in statement.names:
             if (alias.asname or alias.name.partition(".")[0]) in used:
-                names = _NAME.findall(f"{module} {alias.name}")
+                names = NAME.findall(f"{module} {alias.name}")
                 yield from ((name, statement.lineno) for name in names)
     for each in deciding:
         for node in ast.walk(each):
@@ -115,6 +139,20 @@ def _names_in(file: DecidingTestFile, before: str | None) -> Iterator[tuple[str,
                 yield node.attr, node.end_lineno or node.lineno
             elif isinstance(node, ast.keyword) and node.arg is not None:
                 yield node.arg, node.value.lineno
+            elif isinstance(node, ast.Name) and _is_exception(node.id):
+                yield node.id, node.lineno
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                # An option, a key or an environment variable; other texts are values.
+                yield from (
+                    (name, node.lineno)
+                    for name in NAME.findall(node.value)[:1]
+                    if name == node.value
+                )
+
+
+def _is_exception(name: str) -> bool:
+    known = getattr(builtins, name, None)
+    return isinstance(known, type) and issubclass(known, Exception)
 
 
 def _messages_in(file: DecidingTestFile, before: str | None) -> Iterator[tuple[str, int]]:
@@ -136,38 +174,57 @@ def _new_lines(file: DecidingTestFile, before: str | None) -> Iterator[tuple[str
             yield line, number
 
 
+def _pieces(path: PurePosixPath, text: str) -> Iterator[str]:
+    """The messages in a program; of a formatted one the pieces between its values."""
+    for found in _texts_in(path, text):
+        for piece in _PERCENT.split(found):
+            # Braces may be characters of the text, as in LaTeX.
+            yield from filter(is_message, map(plain, {piece, *_BRACES.split(piece)}))
+
+
 def _texts_in(path: PurePosixPath, text: str) -> Iterator[str]:
-    """The literal texts of a program; of a formatted one the pieces between its values."""
     if path.suffix == ".py":
         try:
             tree = python_syntax.parse(text.encode())
         except python_syntax.UNPARSABLE:
             return
         values = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
-        found = [value for value in values if isinstance(value, str)]
+        yield from (value for value in values if isinstance(value, str))
     else:
-        found = [next(filter(None, each), "") for each in _TEXT.findall(text)]
-    for each in found:
-        # `%s`, `%(name)d`, `{}`, `{name!r}` and `${name}` stand for values.
-        yield from re.split(r"%(?:\(\w+\))?[-+ #0]*[\d.]*[a-zA-Z]|\$?\{[^{}]*\}", each)
+        yield from (next(filter(None, each), "") for each in _TEXT.findall(text))
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """A text without backslashes and with single spaces."""
     # A test may have the message as a regular expression.
     return " ".join(text.replace("\\", "").split())
 
 
-def _is_message(text: str) -> bool:
-    return len(text) >= _LEAST_MESSAGE and len(_NAME.findall(text)) >= _LEAST_WORDS
+def is_message(text: str) -> bool:
+    """Whether a text is long enough to be a message, and not a key or a name."""
+    return len(text) >= _LEAST_MESSAGE and len(NAME.findall(text)) >= _LEAST_WORDS
 
 
-def _overlap(piece: str, test: str) -> bool:
-    return piece in test or (_is_message(test) and test in piece)
+def _common(piece: str, test: str) -> str:
+    """The longest text of whole words that two texts share."""
+    if piece in test:
+        return piece
+    if not set(NAME.findall(piece)) & set(NAME.findall(test)):
+        return ""
+    at, _, size = SequenceMatcher(None, piece, test, autojunk=False).find_longest_match()
+    start, end = at, at + size
+    while start < end and start and piece[start - 1].isalnum() and piece[start].isalnum():
+        start += 1
+    while end > start and piece[end : end + 1].isalnum() and piece[end - 1].isalnum():
+        end -= 1
+    return piece[start:end].strip()
 
 
-def _guess(name: str, instruction: str, known: set[str]) -> str:
+def _guess(name: str, instruction: str, known: Collection[str]) -> str:
     """How the author of a right fix may come to a name; empty: there is no sign of it."""
-    close = get_close_matches(name, set(_NAME.findall(instruction)), n=1, cutoff=_CLOSE)
+    if name.startswith("_") and not name.endswith("__"):
+        return ""  # nobody else needs the same helper
+    close = get_close_matches(name, set(NAME.findall(instruction)), n=1, cutoff=_CLOSE)
     if close:
         return f"it resembles `{close[0]}`, which is there"
     parts = _parts(name)

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,8 +17,11 @@ from agentbench.core.display_text import printable
 from agentbench.core.extensions import Slot, load_offer
 
 if TYPE_CHECKING:
+    from agentbench.validation.fairness_results import Fairness
     from agentbench.validation.mutation_results import MutationScore
     from agentbench.validation.task_validation import ValidationResult
+
+_WITHIN = timedelta(minutes=5)
 
 RecordOption = Annotated[
     bool,
@@ -54,12 +58,53 @@ class StrengthOptions:
             "--mutant-seed", help="The seed that selects mutants, if there are more."
         ),
     ] = 0
+    stronger_tests: Annotated[
+        Path | None,
+        options.validation_option(
+            "--stronger-tests",
+            help="A patch of stronger tests, or a folder of TASK_ID.patch files: a missed change "
+            "that fails them is a certified wrong fix. Measures the mutation score, too.",
+            metavar="PATCH",
+        ),
+    ] = None
+    search_seconds: Annotated[
+        float,
+        options.validation_option(
+            "--search-seconds",
+            help="Search this long for an input on which a missed change differs from the "
+            "reference solution; 0 searches for none.",
+            min=0,
+        ),
+    ] = 20
     min_strength: Annotated[
         float | None,
         options.rate_option(
             "--min-strength",
             "Exit with code 1 if the mutation score of a task is below this rate, such as 90%.",
             bare_is_percent=True,
+            rich_help_panel=options.Panel.VALIDATION,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FairnessOptions:
+    """The options of finding right fixes that hidden tests reject."""
+
+    fairness: Annotated[
+        bool,
+        options.validation_option(
+            "--fairness",
+            help="Also change the reference solution into other right fixes, and list those that "
+            "tests reject, with the names and messages that nothing gives.",
+        ),
+    ] = False
+    within: Annotated[
+        timedelta | None,
+        options.duration_option(
+            "--within",
+            "With --fairness: the time for each task, such as 90s; without it 5m.",
+            bare_unit="m",
             rich_help_panel=options.Panel.VALIDATION,
         ),
     ] = None
@@ -73,13 +118,15 @@ def validate(
     record: RecordOption = False,
     resume: ResumeOption = False,
     strength: StrengthOptions,
+    fair_tests: FairnessOptions,
     preparation: options.PreparationOptions,
     validation: options.ValidationOptions,
 ) -> None:
     """Prove tasks: the oracle resolves each, the no-op agent does not, no test is flaky.
 
-    Also shows how many target tests the control runs cover, which data leaks, and, with --strength,
-    which wrong versions of the reference solution pass the hidden tests.
+    Also shows how many target tests the control runs cover, which data leaks, with --strength
+    which wrong versions of the reference solution pass the hidden tests, and with --fairness which
+    right ones do not.
 
     Example: agentbench validate tasks/ --repeat 3
     """
@@ -95,20 +142,41 @@ def validate(
     )
     selected = selection.load(settings.options.cache_dir)
     folders = [task.folder for task in selected]
+    stronger = strength.stronger_tests
+    is_measured = strength.measure or stronger is not None or strength.min_strength is not None
+    scoring = load_offer(Slot.TASK_SCORE, "strength", "--strength") if is_measured else None
+    # Before anything runs: a wrong path would be found after all tasks were validated.
+    patches = (
+        None
+        if stronger is None or scoring is None
+        else scoring.read_stronger_patches(stronger, [task.id for task in selected])
+    )
     proven = validate_folders(folders, settings, follow_validation(validation))
     scores: Mapping[Path, MutationScore] = {}
-    is_measured = strength.measure or strength.min_strength is not None
-    scoring = load_offer(Slot.TASK_SCORE, "strength", "--strength") if is_measured else None
     if scoring is not None:
         scores = scoring.measure_valid_tasks(
-            proven, settings.options, most=strength.mutants, seed=strength.mutant_seed
+            proven,
+            settings.options,
+            most=strength.mutants,
+            seed=strength.mutant_seed,
+            stronger=patches,
+            search_seconds=strength.search_seconds,
         )
         if record:
             scoring.store_in_proofs(scores)
+    fair: Mapping[Path, Fairness] = {}
+    if fair_tests.fairness:
+        measuring = load_offer(Slot.TASK_SCORE, "fairness", "--fairness")
+        fair = measuring.measure_valid_tasks(
+            proven, settings.options, within=fair_tests.within or _WITHIN
+        )
+        if record:
+            measuring.store_in_proofs(fair)
     if validation.as_json:
-        typer.echo(json.dumps([_row(one, scores.get(one.folder)) for one in proven], indent=1))
+        rows = [_row(one, scores.get(one.folder), fair.get(one.folder)) for one in proven]
+        typer.echo(json.dumps(rows, indent=1))
     else:
-        _print(proven, scores)
+        _print(proven, scores, fair)
     weak = False
     if scoring is not None and strength.min_strength is not None:
         weak = scoring.warn_of_weak_tests(proven, scores, round(100 * strength.min_strength, 9))
@@ -130,8 +198,10 @@ def validate(
         raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
-def _row(one: "ValidationResult", strength: "MutationScore | None") -> dict[str, object]:
-    from agentbench.validation import mutation_results
+def _row(
+    one: "ValidationResult", strength: "MutationScore | None", fairness: "Fairness | None"
+) -> dict[str, object]:
+    from agentbench.validation import fairness_results, mutation_results
 
     proof = one.proof
     any_proof = proof or one.stored_proof
@@ -157,13 +227,18 @@ def _row(one: "ValidationResult", strength: "MutationScore | None") -> dict[str,
         "peak_memory_mib": any_proof.peak_memory_mib if any_proof else None,
         "proven_earlier": one.is_from_stored_proof,
         **({"strength": mutation_results.score_json(strength)} if strength is not None else {}),
+        **({"fairness": fairness_results.fairness_json(fairness)} if fairness is not None else {}),
     }
 
 
-def _print(proven: "Sequence[ValidationResult]", strengths: "Mapping[Path, MutationScore]") -> None:
+def _print(
+    proven: "Sequence[ValidationResult]",
+    strengths: "Mapping[Path, MutationScore]",
+    fair: "Mapping[Path, Fairness]",
+) -> None:
     from agentbench.report.formatting import TESTS_TO_FIX, controls_text
     from agentbench.report.text_table import TableColumn, console_of, print_rows, print_text
-    from agentbench.validation import mutation_results
+    from agentbench.validation import fairness_results, mutation_results
     from agentbench.validation.task_validation import result_lines
 
     console = console_of(sys.stdout)
@@ -183,4 +258,7 @@ def _print(proven: "Sequence[ValidationResult]", strengths: "Mapping[Path, Mutat
             print_text(f"  {printable(line, limit=300)}", console, indent=4)
         if one.folder in strengths:
             for line in mutation_results.score_lines(strengths[one.folder]):
+                print_text(f"  {printable(line, limit=500)}", console, indent=4)
+        if one.folder in fair:
+            for line in fairness_results.fairness_lines(fair[one.folder]):
                 print_text(f"  {printable(line, limit=500)}", console, indent=4)

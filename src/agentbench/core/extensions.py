@@ -23,6 +23,7 @@ class Slot(StrEnum):
     AGENT_COMMAND = "agent command"  # a function for typer: `agentbench agents NAME`
     AUDIT = "audit"  # `audit.audit.RunComparison`
     BEHAVIOUR = "behaviour"  # functions of runs: the story of an attempt, tags, tables
+    CHANGE_COMPARISON = "change comparison"  # makes an `audit.audit.ChangeFindings` for a task
     COMMAND = "command"  # a function, or a group of functions, for typer
     EXECUTOR = "executor"  # `runs.executors.Cluster`
     MCP_TOOLS = "MCP tools"  # `mcp.server.MakeToolSet`

@@ -36,12 +36,44 @@ class MutantChange(Schema):
     added: str
 
 
+class EvidenceKind(StrEnum):
+    """What shows that a change which the deciding tests accept is wrong."""
+
+    STRONGER_TEST = "stronger test"  # a test that the reference solution passes fails
+    INPUT = "input"  # it does something else than the reference solution on an input
+
+
+class WrongFixEvidence(Schema):
+    """A sign that a survivor is wrong."""
+
+    kind: EvidenceKind
+    where: str = Field(description="the test, or the function that was called")
+    what: str = Field(description="the failure, or the input and both outcomes")
+
+
 class MutantResult(Schema):
     """A mutant and its outcome."""
 
     change: MutantChange
     outcome: MutantOutcome
     detail: str = ""
+    is_partial: bool = Field(
+        default=False, description="whether it is the reference solution with a part left out"
+    )
+    evidence: tuple[WrongFixEvidence, ...] = Field(
+        default=(), description="what shows that a survivor is wrong"
+    )
+
+
+class StrongerTestsResult(Schema):
+    """What the stronger tests could be used for."""
+
+    why_not: str = Field(default="", description="why they were not run; empty: they were")
+    counted: int = Field(default=0, description="the tests that the reference solution passes")
+    not_counted: int = Field(default=0, description="the tests that it does not pass")
+    not_judged: int = Field(
+        default=0, description="the survivors on which the infrastructure failed"
+    )
 
 
 class MutationScore(Schema):
@@ -60,6 +92,12 @@ class MutationScore(Schema):
     seed: int = Field(default=0, description="the seed of the sample, if not all mutants were run")
     sandbox: str = ""
     mutants: tuple[MutantResult, ...] = ()
+    stronger: StrongerTestsResult | None = Field(
+        default=None, description="null: no stronger tests were given"
+    )
+    search: str = Field(
+        default="", description="how far survivors were compared with the reference solution"
+    )
 
     def of(self, *outcomes: MutantOutcome) -> tuple[MutantResult, ...]:
         """The mutants with one of some outcomes."""
@@ -74,6 +112,11 @@ class MutationScore(Schema):
     def survivors(self) -> tuple[MutantResult, ...]:
         """The mutants that pass all tests."""
         return self.of(MutantOutcome.SURVIVED)
+
+    @property
+    def certified(self) -> tuple[MutantResult, ...]:
+        """The certified wrong fixes: survivors that are shown to be wrong."""
+        return tuple(one for one in self.survivors if one.evidence)
 
     @property
     def total(self) -> int:
@@ -99,15 +142,48 @@ _SCOPES = {
 
 
 def score_lines(strength: MutationScore) -> Iterator[str]:
-    """A line with the figures, and one for each survived or unjudged mutant."""
+    """A line with the figures, and lines for each survived or unjudged mutant."""
     if strength.why_not:
         yield f"strength: not measured: {strength.why_not}"
         return
     yield f"strength: {killed_text(strength)} mutants killed, {_details(strength)}"
+    yield from _stronger_lines(strength)
+    if strength.search:
+        yield f"search: {strength.search}"
+    for one in strength.certified:
+        yield from mutant_lines("certified wrong fix", one)
+        for sign in one.evidence:
+            of_set = "fails " if sign.kind is EvidenceKind.STRONGER_TEST else ""
+            yield f"  {of_set}{sign.where}: {sign.what}"
     for one in strength.survivors:
-        yield from mutant_lines("survived", one)
+        if not one.evidence:
+            yield from mutant_lines("survived", one)
     for one in strength.of(MutantOutcome.NOT_JUDGED):
         yield from mutant_lines(f"not judged ({one.detail})", one)
+
+
+def _stronger_lines(strength: MutationScore) -> Iterator[str]:
+    stronger = strength.stronger
+    if stronger is None:
+        return
+    if stronger.why_not:
+        yield f"stronger tests: not run: {stronger.why_not}"
+    elif not stronger.counted:
+        yield (
+            "stronger tests: none passes with the reference solution, so none counts: "
+            f"{stronger.not_counted} fail"
+        )
+    else:
+        caught = sum(
+            any(sign.kind is EvidenceKind.STRONGER_TEST for sign in one.evidence)
+            for one in strength.survivors
+        )
+        parts = [f"{caught} of {len(strength.survivors)} survivors fail one of {stronger.counted}"]
+        if stronger.not_counted:
+            parts.append(f"{stronger.not_counted} fail with the reference and do not count")
+        if stronger.not_judged:
+            parts.append(f"not judged on {stronger.not_judged} survivors")
+        yield f"stronger tests: {'; '.join(parts)}"
 
 
 def killed_text(strength: MutationScore) -> str:
@@ -137,6 +213,14 @@ def score_json(strength: MutationScore) -> dict[str, object]:
         },
         **strength.model_dump(mode="json", exclude={"mutants"}),
         "survivors": [one.change.model_dump(mode="json") for one in strength.survivors],
+        "certified": [
+            {
+                **one.change.model_dump(mode="json"),
+                "is_partial": one.is_partial,
+                "evidence": [sign.model_dump(mode="json") for sign in one.evidence],
+            }
+            for one in strength.certified
+        ],
         "not_judged_mutants": [
             one.model_dump(mode="json", exclude={"outcome"})
             for one in strength.of(MutantOutcome.NOT_JUDGED)

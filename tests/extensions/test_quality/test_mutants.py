@@ -13,7 +13,6 @@ from agentbench.extensions.test_quality.mutants import (
 )
 from agentbench.extensions.test_quality.mutation_rewrites import undo_parts
 from agentbench.python_source import python_syntax
-from agentbench.python_source.source_text import parse_source
 from agentbench.validation.mutation_results import MutationScope
 
 BEFORE = "def f(x):\n    a = 1\n    log(a)\n    return a + x\n\n\ndef g():\n    return 2\n"
@@ -176,10 +175,9 @@ def test_docstrings_do_not_count_wherever_they_are():
 
 
 def halves(before, after):
-    source = parse_source(after, "m.py")
     return [
         f"{after[: one.span.start]}{one.text}{after[one.span.end :]}"
-        for one in undo_parts(before, source)
+        for one in undo_parts(before, after)
     ]
 
 

@@ -6,8 +6,8 @@ or an argument, and mutmut 3.8 needs textual and has no public interface for its
 
 import ast
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import PurePosixPath
 from types import CodeType
@@ -16,6 +16,7 @@ from agentbench.errors import InputError
 from agentbench.extensions.test_quality.mutation_rewrites import (
     Rewrite,
     changeable_nodes,
+    omissions_at,
     rewrites_at,
     undo_parts,
 )
@@ -70,11 +71,12 @@ def lines_of_functions(tree: ast.Module, touched: TouchedLines) -> frozenset[int
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixedFile:
-    """A Python file before and after the reference solution."""
+    """A file before and after the reference solution; empty before: it is new."""
 
     path: PurePosixPath
     before: bytes
     after: bytes
+    in_package: bool = False  # whether its folder has an `__init__.py`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +84,9 @@ class Mutant:
     """One file of the fixed tree with a small wrong change."""
 
     path: PurePosixPath
-    content: bytes
+    content: bytes | None  # None: the file is as it was before the fix
     change: MutantChange
+    is_partial: bool = False  # whether a part of the fix is left out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,15 +100,25 @@ class Mutants:
     """The files that this interpreter cannot compile, each with the reason."""
 
     def drawn(self, most: int, *, seed: int) -> tuple[Mutant, ...]:
-        """A sample of at most so many mutants, in order."""
-        if len(self.found) <= most:
-            return self.found
-        chosen = random.Random(seed).sample(range(len(self.found)), most)
-        return tuple(self.found[at] for at in sorted(chosen))
+        """At most so many mutants, in order: partial solutions first, then a sample."""
+        # A part left out is the most plausible wrong fix.
+        partial = [one for one in self.found if one.is_partial]
+        others = [one for one in self.found if not one.is_partial]
+        drawn: list[Mutant] = []
+        for mutants in (partial, others):
+            number = min(len(mutants), most - len(drawn))
+            chosen = random.Random(seed).sample(range(len(mutants)), number)
+            drawn += (mutants[at] for at in sorted(chosen))
+        return tuple(drawn)
 
 
-def mutants_of(files: Sequence[FixedFile]) -> Mutants:
-    """The mutants of a fix's own lines, or of the functions around them if those are few."""
+def mutants_of(files: Sequence[FixedFile], others: Sequence[FixedFile] = ()) -> Mutants:
+    """The mutants of a fix's own lines, or of the functions around them if those are few.
+
+    Args:
+        files: The Python files of the fix.
+        others: Its other files, of which only parts are left out.
+    """
     read: list[_ParsedFile] = []
     unread: list[str] = []
     for file in files:
@@ -121,14 +134,66 @@ def mutants_of(files: Sequence[FixedFile]) -> Mutants:
         # A fix of a line or two gives too few mutants for a share of them to say something.
         wider = {one: _rewrites_within(one.source, one.wider) for one in read}
         found, equivalent = _make_mutants(wider)
-    parts = {one: tuple(undo_parts(one.before, one.source)) for one in read if one.before}
-    partial, equivalent_partial = _make_mutants(parts if sum(map(len, parts.values())) > 1 else {})
+    parts = {one: tuple(undo_parts(one.before, one.source.text)) for one in read if one.before}
+    code = [one for one in others if not _is_documentation(one.path)]
+    further = {one.path: _undone_parts(one) for one in code}
+    places = [*map(len, parts.values()), *(max(len(made), 1) for made in further.values())]
+    undone, equivalent_undone = _make_mutants(parts if sum(places) > 1 else {})
+    one_part = {one.file.path for one, made in parts.items() if len(made) == 1}
+    changed = [*(one.file for one in read), *code]
+    omitted, _ = _make_mutants(
+        {one: _rewrites_within(one.source, one.touched.changed, omissions_at) for one in read}
+    )
+    partial = [
+        *undone,
+        *(one for made in further.values() if len(made) > 1 for one in made),
+        # A file with one changed part is that part, which is among those above.
+        *(_left_out(one) for one in changed if len(changed) > 1 and one.path not in one_part),
+        *omitted,
+    ]
+    unique: dict[tuple[PurePosixPath, bytes | None], Mutant] = {}
+    for one in (*(replace(each, is_partial=True) for each in partial), *found):
+        unique.setdefault((one.path, one.content), one)
     return Mutants(
         scope=scope,
-        found=(*partial, *found),
-        equivalent=equivalent + equivalent_partial,
+        found=tuple(unique.values()),
+        equivalent=equivalent + equivalent_undone,
         unread=tuple(unread),
     )
+
+
+# Tests do not read these.
+def _is_documentation(path: PurePosixPath) -> bool:
+    is_text = path.suffix in {".md", ".rst"} or path.stem.isupper()
+    return is_text or not {"doc", "docs"}.isdisjoint(path.parts)
+
+
+# A file that is not Python, with one part of its change undone.
+def _undone_parts(file: FixedFile) -> list[Mutant]:
+    try:
+        before, after = file.before.decode(), file.after.decode()
+    except UnicodeDecodeError:
+        return []
+    return [
+        Mutant(
+            path=file.path,
+            content=f"{after[: one.span.start]}{one.text}{after[one.span.end :]}".encode(),
+            change=MutantChange(
+                path=file.path.as_posix(),
+                line=after.count("\n", 0, one.span.start) + 1,
+                what=one.what,
+                removed=_context_lines(after[one.span.start : one.span.end]),
+                added=_context_lines(one.text),
+            ),
+        )
+        for one in undo_parts(before, after)
+    ]
+
+
+def _left_out(file: FixedFile) -> Mutant:
+    what = "the change to this file left out"
+    change = MutantChange(path=file.path.as_posix(), line=1, what=what, removed="", added="")
+    return Mutant(path=file.path, content=None, change=change)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -182,20 +247,25 @@ def _make_mutants(rewrites: Mapping[_ParsedFile, Iterable[Rewrite]]) -> tuple[li
                     Mutant(
                         path=read.file.path,
                         content=f"{mark}{text}".encode(),
-                        change=_change(read.source, rewrite, text),
+                        change=change_of(read.source, rewrite, text),
                     )
                 )
     return found, equivalent
 
 
-def _rewrites_within(source: SourceText, lines: frozenset[int]) -> Iterator[Rewrite]:
+def _rewrites_within(
+    source: SourceText,
+    lines: frozenset[int],
+    rewrites: Callable[[ast.AST, SourceText], Iterator[Rewrite]] = rewrites_at,
+) -> Iterator[Rewrite]:
     for node in changeable_nodes(source.tree):
-        for rewrite in rewrites_at(node, source):
+        for rewrite in rewrites(node, source):
             if source.line_of(rewrite.span.start) in lines:
                 yield rewrite
 
 
-def _change(source: SourceText, rewrite: Rewrite, text: str) -> MutantChange:
+def change_of(source: SourceText, rewrite: Rewrite, text: str) -> MutantChange:
+    """A change for a reader; `text` is the whole file after it."""
     start = source.line_of(rewrite.span.start)
     end = source.line_of(max(rewrite.span.start, rewrite.span.end - 1))
     first = source.line_start(start)

@@ -19,17 +19,25 @@ from agentbench.attempt.stages.baseline_run import baseline_run
 from agentbench.attempt.verifier import run_verifier
 from agentbench.core.files import FileContent, owned_folder
 from agentbench.errors import AttemptError, InputError, RunCancelled, UnavailableError
+from agentbench.extensions.test_quality.input_search import search_evidence
 from agentbench.extensions.test_quality.mutants import FixedFile, Mutant, mutants_of
+from agentbench.extensions.test_quality.stronger_tests import (
+    EvidenceBySurvivor,
+    StrongerPatches,
+    stronger_evidence,
+    time_limit,
+)
 from agentbench.integrity.extraction import WorkspaceChange
 from agentbench.integrity.protection import JudgedChange
 from agentbench.runs.options import RunOptions
 from agentbench.runs.scheduler import fitting_jobs
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.sandbox.registry import select_back_end
-from agentbench.scoring.evidence import Ending, Evidence, ReportFacts
+from agentbench.scoring.evidence import Ending, Evidence, NodeId, ReportFacts
 from agentbench.scoring.expectation import resolve_expectation, shortfall_of, with_node_ids
 from agentbench.tasks.git_history import PatchDoesNotApplyError, apply_patch_to_commit
 from agentbench.tasks.task import Task
+from agentbench.test_runs.model import CaseResult
 from agentbench.validation.mutation_results import MutantOutcome, MutantResult, MutationScore
 
 MAX_MUTANTS = 60
@@ -38,8 +46,6 @@ MAX_MUTANTS = 60
 OnScore = Callable[[Task, MutationScore], None]
 """Is called for each task as soon as its mutants are judged."""
 _MAX_RUNS = 3  # of one mutant, if the infrastructure fails
-_TIMEOUT_FACTOR = 10  # times the reference solution's time: then a mutant counts as endless
-_TIMEOUT_SLACK = timedelta(seconds=10)  # in addition, since an interpreter may start slowly
 # The reference solution met these limits.
 _LIMIT_ENDINGS = frozenset({Ending.OUT_OF_MEMORY, Ending.OUT_OF_DISK})
 
@@ -52,6 +58,8 @@ class MutationScoreSettings:
     most: int = MAX_MUTANTS
     seed: int = 0
     cancel: Event
+    stronger: StrongerPatches | None = None  # None: there are no stronger tests
+    search_seconds: float = 0  # for comparing a survivor with the reference; 0: none is compared
 
 
 def measure(
@@ -82,16 +90,21 @@ def _measure_task(
     why_not = why_no_mutants(task)
     if not why_not:
         try:
-            with _prepared_context(task, settings, provider) as context:
-                return _score(context, settings)
+            prepared = prepared_context(task, settings.options, provider, settings.cancel)
+            with prepared as (context, resources):
+                return _score(context, settings, resources)
         except (AttemptError, InputError, UnavailableError) as error:
             why_not = str(error)
     return MutationScore(why_not=why_not, sandbox=provider.name)
 
 
-def _score(context: PreparedContext, settings: MutationScoreSettings) -> MutationScore:
+def _score(
+    context: PreparedContext, settings: MutationScoreSettings, resources: RunResources
+) -> MutationScore:
     reference = reference_change(context)
-    mutants = mutants_of(fixed_files(reference, context.prepared))
+    mutants = mutants_of(
+        fixed_files(reference, context.prepared), other_files(reference, context.prepared)
+    )
     if mutants.found:
         judge = mutant_runner_for(context, reference)
     else:
@@ -102,14 +115,41 @@ def _score(context: PreparedContext, settings: MutationScoreSettings) -> Mutatio
     drawn = mutants.drawn(settings.most, seed=settings.seed)
     # Mutants are judged like attempts, each in a fresh sandbox with the task's memory.
     jobs = settings.options.jobs or fitting_jobs([context.task])
-    return MutationScore(
+    results = _run_mutants(drawn, reference, judge, jobs=jobs, cancel=settings.cancel)
+    score = MutationScore(
         scope=mutants.scope,
         made=len(mutants.found),
         equivalent=mutants.equivalent,
         seed=settings.seed,
         sandbox=context.provider.name,
-        mutants=tuple(_run_mutants(drawn, reference, judge, jobs=jobs, cancel=settings.cancel)),
+        mutants=tuple(results),
     )
+    survivors = {
+        at: mutated(reference, drawn[at])
+        for at, one in enumerate(results)
+        if one.outcome is MutantOutcome.SURVIVED
+    }
+    if settings.stronger is not None:
+        stronger, found = stronger_evidence(context, reference, survivors, settings.stronger)
+        score = _with_evidence(score.replace(stronger=stronger), found)
+    if settings.search_seconds:
+        search, found = search_evidence(
+            context,
+            resources,
+            settings.options.cache_dir,
+            reference=reference,
+            survivors=survivors,
+            seconds=settings.search_seconds,
+        )
+        score = _with_evidence(score.replace(search=search), found)
+    return score
+
+
+def _with_evidence(score: MutationScore, found: EvidenceBySurvivor) -> MutationScore:
+    mutants = list(score.mutants)
+    for at, evidence in found.items():
+        mutants[at] = mutants[at].replace(evidence=(*mutants[at].evidence, *evidence))
+    return score.replace(mutants=tuple(mutants))
 
 
 def _run_mutants(
@@ -121,11 +161,13 @@ def _run_mutants(
     cancel: Event,
 ) -> list[MutantResult]:
     def judged(mutant: Mutant) -> MutantResult:
-        own = reference.files[mutant.path]
-        executable = own is not None and own.executable
-        changed = FileContent(content=mutant.content, executable=executable)
-        came = judge.run(replace(reference, files={**reference.files, mutant.path: changed}))
-        return MutantResult(change=mutant.change, outcome=came.outcome, detail=came.detail)
+        came = judge.run(mutated(reference, mutant))
+        return MutantResult(
+            change=mutant.change,
+            outcome=came.outcome,
+            detail=came.detail,
+            is_partial=mutant.is_partial,
+        )
 
     with ThreadPoolExecutor(jobs, thread_name_prefix="mutant") as pool:
         try:
@@ -136,12 +178,21 @@ def _run_mutants(
             raise
 
 
-# A prepared task; without the cache, the preparation is removed after the block.
+def mutated(reference: JudgedChange, mutant: Mutant) -> JudgedChange:
+    """The reference solution with one file of a mutant."""
+    files = {path: file for path, file in reference.files.items() if path != mutant.path}
+    if mutant.content is not None:
+        own = reference.files[mutant.path]
+        executable = own is not None and own.executable
+        files[mutant.path] = FileContent(content=mutant.content, executable=executable)
+    return replace(reference, files=files)
+
+
 @contextmanager
-def _prepared_context(
-    task: Task, settings: MutationScoreSettings, provider: SandboxProvider
-) -> Iterator[PreparedContext]:
-    options = settings.options
+def prepared_context(
+    task: Task, options: RunOptions, provider: SandboxProvider, cancel: Event
+) -> Iterator[tuple[PreparedContext, RunResources]]:
+    """A prepared task; without the cache, the preparation is removed after the block."""
     with owned_folder("agentbench-strength-") as scratch:
         cache = PreparationCache(
             (options.cache_dir if options.use_cache else scratch) / "prepared", provider
@@ -151,13 +202,13 @@ def _prepared_context(
                 provider,
                 RunSettings(timeout_scale=options.timeout_scale),
                 cache_dir=options.cache_dir,
-                cancel=settings.cancel,
+                cancel=cancel,
             ),
             cache=cache,
         )
         context = prepare_task(task, resources)
         try:
-            yield context
+            yield context, resources
         finally:
             resources.background.finish()
             if not options.use_cache:
@@ -178,7 +229,13 @@ class HiddenTestRun:
 
     evidence: Evidence
     tests: ReportFacts | None = None  # None: a verifier script judges
+    cases: tuple[CaseResult, ...] = ()
     took: timedelta
+
+    def message_of(self, node_id: NodeId) -> str:
+        """What a test that failed says; empty: nothing."""
+        messages = (case.message for case in self.cases if case.node_id == node_id)
+        return next(filter(None, messages), "")
 
 
 class MutantRunner:
@@ -192,8 +249,7 @@ class MutantRunner:
         expected = expected_tests(context.task)
         self._expected = with_node_ids(expected, baseline, reference.evidence)
         self._expectation = resolve_expectation(self._expected, baseline)
-        limit = reference.took * _TIMEOUT_FACTOR + _TIMEOUT_SLACK * context.settings.timeout_scale
-        self._limit = min(limit, judged_tests.judged_timeout(context))
+        self._limit = time_limit(context, reference.took)
         cases = reference.tests.cases if reference.tests else ()
         deciding = {*self._expectation.fail_to_pass, *self._expectation.pass_to_pass}
         self._stops_early = {case.node_id for case in cases} <= deciding
@@ -269,7 +325,9 @@ def run_change(
         sink=context.sink,
     ).tests
     evidence = judged_tests.judged_evidence(context, run)
-    return HiddenTestRun(evidence=evidence, tests=run.facts, took=run.command.duration)
+    return HiddenTestRun(
+        evidence=evidence, tests=run.facts, cases=run.result.tests, took=run.command.duration
+    )
 
 
 # Whether tests ran, so that a failure is theirs.
@@ -303,8 +361,15 @@ def reference_change(context: PreparedContext) -> JudgedChange:
 
 def fixed_files(change: JudgedChange, prepared: PreparedTask) -> tuple[FixedFile, ...]:
     """The Python files in a change."""
-    return tuple(
-        FixedFile(path=path, before=prepared.content(path) or b"", after=file.content)
-        for path, file in change.files.items()
-        if file is not None and path.suffix == ".py"
-    )
+    return tuple(one for one in _written(change, prepared) if one.path.suffix == ".py")
+
+
+def other_files(change: JudgedChange, prepared: PreparedTask) -> tuple[FixedFile, ...]:
+    """The other files in a change, without removed ones."""
+    return tuple(one for one in _written(change, prepared) if one.path.suffix != ".py")
+
+
+def _written(change: JudgedChange, prepared: PreparedTask) -> Iterator[FixedFile]:
+    for path, file in change.files.items():
+        if file is not None:
+            yield FixedFile(path=path, before=prepared.content(path) or b"", after=file.content)

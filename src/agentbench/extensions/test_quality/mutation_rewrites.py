@@ -1,4 +1,4 @@
-"""The usual mutations of a syntax tree's nodes, and parts of a fix undone."""
+"""The usual mutations of a syntax tree's nodes, and parts of a fix left out."""
 
 import ast
 import re
@@ -52,6 +52,11 @@ _METHODS = {
 _COMMENT = re.compile(r"#[^\n]*")
 _OMITTED = (ast.Delete, ast.Raise)
 _STORED = (ast.Attribute, ast.Subscript)
+_BRACKETS: dict[type[ast.expr], tuple[str, str]] = {
+    ast.List: ("[", "]"),
+    ast.Set: ("{", "}"),
+    ast.Tuple: ("(", ")"),
+}
 _PART_UNDONE = "a part of the fix undone"
 _IMPORT = re.compile(r"\s*(import|from)\s|\s*$")
 
@@ -99,6 +104,7 @@ def rewrites_at(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:
             operands = [node.left, *node.comparators]
             for left, op, right in zip(operands, node.ops, operands[1:], strict=False):
                 yield from _operators(source, (left, right), op)
+            yield from _elements(node, source)
         case ast.BoolOp():
             yield from _connectives(node, source)
         case ast.BinOp() | ast.AugAssign():
@@ -111,8 +117,54 @@ def rewrites_at(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:
             yield from _constants(node, source)
         case ast.Call():
             yield from _calls(node, source)
+            yield from _elements(node, source)
+        case ast.List() | ast.Set():
+            yield from _elements(node, source)
         case _:
             yield from _statements(node, source)
+
+
+def omissions_at(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:
+    """A branch, a condition, an operand or an element of one node left out."""
+    match node:
+        case ast.If() | ast.IfExp():
+            # A branch that is never taken is left out, whatever comes after it.
+            yield _in_place(source, node.test, "False", "branch left out")
+            is_chain = isinstance(node.orelse, list) and [type(n) for n in node.orelse] == [ast.If]
+            if node.orelse and not is_chain:
+                yield _in_place(source, node.test, "True", "else left out")
+        case ast.comprehension():
+            for condition in node.ifs:
+                yield _in_place(source, condition, "True", "condition left out")
+        case ast.ExceptHandler(type=ast.expr() as caught):
+            yield _in_place(source, caught, "()", "handler left out")
+        case ast.BoolOp():
+            yield from _operands(node, source)
+        case _:
+            yield from _elements(node, source)
+
+
+# The members of a list or a set; those of a tuple where it lists alternatives, since a tuple that
+# is a result or is unpacked has a fixed length.
+def _elements(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:
+    listings: list[ast.expr]
+    match node:
+        case ast.List(ctx=ast.Load()) | ast.Set():
+            listings = [node]
+        case ast.Compare():
+            listings = [one for one in node.comparators if isinstance(one, ast.Tuple)]
+        case ast.Call():
+            listings = [one for one in node.args if isinstance(one, ast.Tuple)]
+        case _:
+            return
+    for listing in listings:
+        assert isinstance(listing, ast.List | ast.Set | ast.Tuple)
+        elements = [source.segment(element) for element in listing.elts]
+        opening, closing = _BRACKETS[type(listing)]
+        for at in range(len(elements) if len(elements) > 1 else 0):
+            rest = "".join(f"{each}, " for each in (*elements[:at], *elements[at + 1 :]))
+            text = f"{opening}{rest.rstrip()}{closing}"
+            yield _in_place(source, listing, text, f"{elements[at]} left out")
 
 
 def _statements(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:
@@ -151,6 +203,10 @@ def _conditions(test: ast.expr, source: SourceText) -> Iterator[Rewrite]:
 def _connectives(node: ast.BoolOp, source: SourceText) -> Iterator[Rewrite]:
     for left, right in zip(node.values, node.values[1:], strict=False):
         yield from _operators(source, (left, right), node.op)
+    yield from _operands(node, source)
+
+
+def _operands(node: ast.BoolOp, source: SourceText) -> Iterator[Rewrite]:
     word, neutral = ("and", "True") if isinstance(node.op, ast.And) else ("or", "False")
     for value in node.values:
         yield _in_place(source, value, neutral, f"operand of {word} left out")
@@ -225,12 +281,12 @@ def _in_place(source: SourceText, node: ast.expr | ast.stmt, text: str, what: st
     return Rewrite(span=source.span(node), text=text, what=what)
 
 
-def undo_parts(before: str, source: SourceText) -> Iterator[Rewrite]:
+def undo_parts(before: str, after: str) -> Iterator[Rewrite]:
     """For each changed part of a file: the fixed file with that part undone.
 
     Imports are not parts: a missing import breaks everything, an extra one nothing.
     """
-    old, new = before.splitlines(keepends=True), source.text.splitlines(keepends=True)
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     starts = [0]
     for line in new:
         starts.append(starts[-1] + len(line))

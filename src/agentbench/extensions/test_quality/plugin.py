@@ -1,4 +1,4 @@
-"""`agentbench validate --strength`."""
+"""`agentbench validate --strength` and `--fairness`."""
 
 from types import ModuleType
 
@@ -11,4 +11,15 @@ def _scores() -> ModuleType:
     return task_scores
 
 
-OFFERS = {Slot.TASK_SCORE: {"strength": Offer("The mutation score of hidden tests.", _scores)}}
+def _fairness() -> ModuleType:
+    from agentbench.extensions.test_quality import task_fairness
+
+    return task_fairness
+
+
+OFFERS = {
+    Slot.TASK_SCORE: {
+        "strength": Offer("The mutation score of hidden tests.", _scores),
+        "fairness": Offer("The right fixes that hidden tests reject.", _fairness),
+    }
+}

@@ -10,6 +10,7 @@ from agentbench.cli.process_setup import ExitCode, handling_signals
 from agentbench.core.display_text import printable
 from agentbench.errors import RunCancelled
 from agentbench.extensions.test_quality.mutation_measurement import MutationScoreSettings, measure
+from agentbench.extensions.test_quality.stronger_tests import StrongerPatches
 from agentbench.runs.options import RunOptions
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
@@ -18,9 +19,17 @@ from agentbench.validation import mutation_results
 from agentbench.validation.mutation_results import MutationScore
 from agentbench.validation.task_validation import ValidationResult, read_proof, write_proof
 
+read_stronger_patches = StrongerPatches.read
+
 
 def measure_valid_tasks(
-    proven: Sequence[ValidationResult], run_options: RunOptions, *, most: int, seed: int
+    proven: Sequence[ValidationResult],
+    run_options: RunOptions,
+    *,
+    most: int,
+    seed: int,
+    stronger: StrongerPatches | None = None,
+    search_seconds: float = 0,
 ) -> dict[Path, MutationScore]:
     """Measure each valid task, by its folder; the others are not run again.
 
@@ -36,7 +45,14 @@ def measure_valid_tasks(
     good = [one.folder for one in proven if one.is_valid]
     tasks = [load_task(folder, mirrors=mirrors) for folder in good]  # after validation
     cancel = Event()
-    settings = MutationScoreSettings(options=run_options, most=most, seed=seed, cancel=cancel)
+    settings = MutationScoreSettings(
+        options=run_options,
+        most=most,
+        seed=seed,
+        cancel=cancel,
+        stronger=stronger,
+        search_seconds=search_seconds,
+    )
     with handling_signals(lambda _number: cancel.set()):
         try:
             found = dict(zip(good, measure(tasks, settings, show), strict=True))
@@ -70,10 +86,11 @@ def warn_of_weak_tests(
 
 
 def _score_text(strength: MutationScore) -> str:
-
     if strength.why_not:
         return printable(f"not measured: {strength.why_not}", limit=500)
-    count = len(strength.of(mutation_results.MutantOutcome.NOT_JUDGED))
-    return (
-        f"{mutation_results.killed_text(strength)} killed{f', {count} not judged' if count else ''}"
-    )
+    parts = [f"{mutation_results.killed_text(strength)} killed"]
+    if count := len(strength.of(mutation_results.MutantOutcome.NOT_JUDGED)):
+        parts.append(f"{count} not judged")
+    if count := len(strength.certified):
+        parts.append(f"certified wrong fixes: {count}")
+    return ", ".join(parts)

@@ -8,7 +8,7 @@ from pathlib import Path
 from agentbench.attempt.resources import RunResources
 from agentbench.audit.rule import RuleHit, Rules, apply_rules, info
 from agentbench.audit.run_facts import AttemptFacts
-from agentbench.audit.task_facts import TaskFacts
+from agentbench.audit.task_facts import FilesByPath, TaskFacts
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.extensions.symbolic.differential import search as searching
 from agentbench.extensions.symbolic.differential.changed_test_search import search_tests
@@ -17,6 +17,7 @@ from agentbench.extensions.symbolic.differential.tree_difference import NotCompa
 from agentbench.extensions.symbolic.differential.trees import (
     AttemptTrees,
     NotComparableError,
+    SourceTree,
     trees_of,
 )
 from agentbench.scoring.evidence import Finding
@@ -72,26 +73,38 @@ class DifferentialAudit:
             self._known[key] = apply_rules(DIFFERENTIAL_RULES, self._compared(facts))
         return self._known[key]
 
+    def findings_of_change(self, task: TaskFacts, change: FilesByPath) -> tuple[Finding, ...]:
+        """The findings about a change to a task's base.
+
+        Raises:
+            SandboxError: the engine is lost.
+        """
+        base, reference, changed = (
+            SourceTree(base=task.base, change=files) for files in ({}, task.fixed, change)
+        )
+        trees = AttemptTrees(base=base, reference=reference, agents=changed)
+        return apply_rules(DIFFERENTIAL_RULES, self._run("the change", task, trees))
+
     def _compared(self, facts: AttemptFacts) -> DifferentialResult:
+        where = _location(facts)
         try:
             trees = trees_of(facts)
         except NotComparableError as error:
-            return _not_compared(facts, str(error))
-        task = facts.task
-        assert task is not None  # or there were no trees
+            return _not_compared(where, str(error))
+        assert facts.task is not None  # or there were no trees
+        return self._run(where, facts.task, trees)
+
+    def _run(self, where: str, task: TaskFacts, trees: AttemptTrees) -> DifferentialResult:
         try:
-            return self._searched(facts, task, trees)
+            return self._searched(where, task, trees)
         except (UnavailableError, SandboxError) as error:
             self.resources.provider.check()  # raises if more than this task is affected
-            return _not_compared(facts, str(error))
+            return _not_compared(where, str(error))
 
-    def _searched(
-        self, facts: AttemptFacts, task: TaskFacts, trees: AttemptTrees
-    ) -> DifferentialResult:
+    def _searched(self, where: str, task: TaskFacts, trees: AttemptTrees) -> DifferentialResult:
         began = time.monotonic()
         tests = searching.read_task_tests(task)
         difference = compare_trees(trees, task.task.problem.test_paths, tests.imported)
-        where = _location(facts)
         if difference.none:
             what = "the same as the reference, except for comments, docstrings and layout"
             return DifferentialResult(effort=(info(where, what),))
@@ -121,5 +134,5 @@ def _location(facts: AttemptFacts) -> str:
     return facts.record.patch.path if facts.record.patch is not None else "record.json"
 
 
-def _not_compared(facts: AttemptFacts, why: str) -> DifferentialResult:
-    return DifferentialResult(left=(NotCompared(_location(facts), why),))
+def _not_compared(where: str, why: str) -> DifferentialResult:
+    return DifferentialResult(left=(NotCompared(where, why),))

@@ -1,9 +1,13 @@
-"""`agentbench audit --wrong-fixes`: compares the resolved attempts of a run."""
+"""`agentbench audit --wrong-fixes` and `validate --strength`: compare fixes with the reference."""
+
+from functools import partial
+from pathlib import Path
 
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
-from agentbench.audit.audit import FurtherFindings, is_selected
+from agentbench.audit.audit import ChangeFindings, FurtherFindings, is_selected
 from agentbench.audit.run_facts import RunFolder
+from agentbench.audit.task_facts import TaskFacts
 from agentbench.cli.run_execution import print_warnings, say_line
 from agentbench.core import extras, host
 from agentbench.core.display_text import counted
@@ -38,3 +42,18 @@ def comparison(
     return DifferentialAudit(
         resources=resources, cache_dir=cache_dir, seconds=seconds, say=say_line
     ).findings
+
+
+def change_comparison(
+    task: TaskFacts, resources: RunResources, cache_dir: Path, *, seconds: float
+) -> ChangeFindings:
+    """The comparison of changes to a task's base, for some seconds each.
+
+    Raises:
+        UsageError: a library is missing.
+    """
+    extras.require("the search for an input", extras.SYMBOLIC)
+    audit = DifferentialAudit(
+        resources=resources, cache_dir=cache_dir, seconds=seconds, say=lambda _line: None
+    )
+    return partial(audit.findings_of_change, task)

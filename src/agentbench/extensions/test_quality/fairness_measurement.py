@@ -1,0 +1,321 @@
+"""Measures whether hidden tests reject right fixes: runs them on variants of the reference."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import PurePosixPath
+from threading import Event
+
+from agentbench.attempt import judged_tests
+from agentbench.attempt.context import PreparedContext
+from agentbench.attempt.expected_tests import expected_tests
+from agentbench.attempt.stages.baseline_run import baseline_run
+from agentbench.audit.audit import TASK_RULES
+from agentbench.audit.rule import apply_rules
+from agentbench.audit.task_facts import TaskFacts, read_task_facts
+from agentbench.audit.unstated import new_names
+from agentbench.core.files import FileContent
+from agentbench.errors import AttemptError, InputError, UnavailableError
+from agentbench.extensions.test_quality.equal_variants import (
+    GivenText,
+    Variant,
+    apply_variants,
+    equal_variants,
+    groups_of,
+    partial_variants,
+    words_of,
+)
+from agentbench.extensions.test_quality.instruction_examples import (
+    ExampleOutcome,
+    examples_in,
+    run_examples,
+)
+from agentbench.extensions.test_quality.mutants import FixedFile
+from agentbench.extensions.test_quality.mutation_measurement import (
+    fixed_files,
+    prepared_context,
+    reference_change,
+    run_change,
+    why_no_mutants,
+)
+from agentbench.integrity.protection import JudgedChange
+from agentbench.runs.options import RunOptions
+from agentbench.sandbox.interface import SandboxProvider
+from agentbench.scoring.evidence import CaseOutcome, Finding, NodeId, Severity
+from agentbench.scoring.expectation import passed_tests, resolve_expectation, with_node_ids
+from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.task import Task
+from agentbench.validation.fairness_results import (
+    Fairness,
+    VariantKind,
+    VariantOutcome,
+    VariantResult,
+)
+
+UNSTATED_RULES = ("unstated-name", "unstated-message")
+"""The rules of the audit that are a part of a task's fairness."""
+BEYOND = "beyond-instruction"
+"""The rule of the findings in `Fairness.beyond`."""
+_ORDINARY_WORDS = frozenset(
+    {"assert", "assertion", "error", "test", "where", "none", "true", "false"}
+)
+_MOST_PARTS = 12  # of a fix that are left out, one after the other
+_LONGEST_ASSERTION = 300  # characters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FairnessSettings:
+    """The settings for measuring fairness."""
+
+    options: RunOptions
+    within: timedelta
+    """For each task; what is not tried until then is named."""
+    cancel: Event
+
+
+def measure_fairness(task: Task, settings: FairnessSettings, provider: SandboxProvider) -> Fairness:
+    """Measure one task; a task that cannot be measured says why.
+
+    Raises:
+        RunCancelled: `settings.cancel` was set.
+    """
+    began = time.monotonic()
+    facts = read_task_facts(task, Mirrors(settings.options.cache_dir / "mirrors"))
+    rules = {name: TASK_RULES[name] for name in UNSTATED_RULES}
+    unstated = apply_rules(rules, facts)
+    why_not = why_no_mutants(task)
+    if not why_not:
+        try:
+            prepared = prepared_context(task, settings.options, provider, settings.cancel)
+            with prepared as (context, _):
+                measured = _Measurement.of(context, facts, began + settings.within.total_seconds())
+                result = measured if isinstance(measured, str) else measured.result()
+        except (AttemptError, InputError, UnavailableError) as error:
+            result = str(error)
+        if isinstance(result, Fairness):
+            seconds = round(time.monotonic() - began, 1)
+            return result.replace(unstated=unstated, sandbox=provider.name, seconds=seconds)
+        why_not = result
+    return Fairness(why_not=why_not, unstated=unstated, sandbox=provider.name)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Measurement:
+    context: PreparedContext
+    reference: JudgedChange
+    files: tuple[FixedFile, ...]
+    given: GivenText
+    deadline: float  # of `time.monotonic`
+    fixed: frozenset[NodeId]  # the tests that the reference makes pass
+    kept: frozenset[NodeId]  # that pass before and after
+    pieces: tuple[str, ...]
+    modules: tuple[str, ...]  # in which the examples' names are looked up
+    shown: tuple[ExampleOutcome, ...] = ()  # of the examples, with the reference
+    showing: int = 0  # how many of them the base answers otherwise
+    _own: frozenset[NodeId] | None = None
+    results: dict[int, VariantResult] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, context: PreparedContext, facts: TaskFacts, deadline: float
+    ) -> "_Measurement | str":
+        reference = reference_change(context)
+        files = tuple(
+            replace(file, in_package=_in_package(context, file.path))
+            for file in fixed_files(reference, context.prepared)
+        )
+        if not files:
+            return "the reference solution has nothing to change in Python"
+        baseline = baseline_run(context).evidence
+        limit = judged_tests.judged_timeout(context)
+        ran = run_change(context, reference, limit=limit, stop=False)
+        expected = with_node_ids(expected_tests(context.task), baseline, ran.evidence)
+        expectation = resolve_expectation(expected, baseline)
+        before, after = passed_tests(baseline), passed_tests(ran.evidence)
+        fixed = after & set(expectation.fail_to_pass) or after - before
+        if not fixed:
+            return "the reference solution makes no test pass, or a script judges the task"
+        measurement = cls(
+            context=context,
+            reference=reference,
+            files=files,
+            given=GivenText(
+                instruction=facts.task.problem.instruction,
+                new_names=frozenset(name for name, _ in new_names(facts)),
+            ),
+            deadline=deadline,
+            fixed=fixed,
+            kept=after & set(expectation.pass_to_pass) or after & before,
+            pieces=examples_in(facts.task.problem.instruction),
+            modules=_modules(files),
+        )
+        measurement._show_examples()
+        return measurement
+
+    def result(self) -> Fairness:
+        equals = list(equal_variants(self.files, self.given))
+        parts = list(partial_variants(self.files))[:_MOST_PARTS] if self.showing else []
+        made = len(equals) + len(parts)
+        # Most tests reject nothing, so that one run answers for a whole group.
+        left = [one for group in groups_of(equals) for one in self._search(group)]
+        left += [one for part in parts for one in self._search([part])]
+        words = f"{len(left)} of {made} variants not tried: the time was used up"
+        return Fairness(
+            beyond=tuple(self._beyond()),
+            variants=tuple(self.results.values()),
+            examples=self.showing,
+            made=made,
+            not_tried=words if left else "",
+        )
+
+    def _beyond(self) -> Iterator[Finding]:
+        """The tests whose failure before the fix has no word of the instruction: weak evidence."""
+        if time.monotonic() > self.deadline:
+            return
+        nothing = replace(self.reference, files={}, emptied=())
+        limit = judged_tests.judged_timeout(self.context)
+        ran = run_change(self.context, nothing, limit=limit, stop=False)
+        asked = words_of(self.given.instruction)
+        for node_id in sorted(self.fixed - passed_tests(ran.evidence)):
+            message = " ".join(ran.message_of(node_id).split())
+            words = words_of(node_id, message) - _ORDINARY_WORDS
+            if message and not words & asked:
+                what = "fails before the fix in a way of which the instruction has no word: "
+                text = f"{what}{message[:_LONGEST_ASSERTION]}"
+                yield Finding(rule=BEYOND, severity=Severity.INFO, where=node_id, what=text)
+
+    def _search(self, group: Sequence[Variant]) -> list[Variant]:
+        """Judge variants together, and in halves if the tests reject one; returns those left."""
+        if time.monotonic() > self.deadline:
+            return list(group)
+        contents = apply_variants(self.files, group)
+        failed = self._failures(contents)
+        if isinstance(failed, dict) and not failed:
+            for one in group:
+                self._add(one, VariantOutcome.ACCEPTED)
+            return []
+        if len(group) > 1:
+            half = len(group) // 2
+            return [*self._search(group[:half]), *self._search(group[half:])]
+        self._classify(group[0], contents, failed)
+        return []
+
+    def _classify(
+        self,
+        variant: Variant,
+        contents: Mapping[PurePosixPath, bytes],
+        failed: "Mapping[NodeId, str] | str",
+    ) -> None:
+        if isinstance(failed, str):
+            self._add(variant, VariantOutcome.NOT_JUDGED, detail=failed)
+            return
+        broken = self.kept.intersection(failed)
+        # A test file that cannot import a name takes all of its tests with it.
+        if broken:
+            broken = self._own_failures(contents)
+        if broken:
+            detail = f"{min(broken)}, a test of the project, fails"
+            self._add(variant, VariantOutcome.NOT_EQUAL, detail=detail)
+        elif (other := self._other_example(variant, contents)) is not None:
+            detail = f"another outcome of the instruction's example {other!r}"
+            self._add(variant, VariantOutcome.NOT_EQUAL, detail=detail)
+        elif why := self._why_asked_for(variant, failed):
+            self._add(variant, VariantOutcome.NOT_EQUAL, detail=why)
+        else:
+            rejected_by = tuple(sorted(self.fixed.intersection(failed)))
+            message = failed[rejected_by[0]] if rejected_by else ""
+            assertion = " ".join(message.split())[:_LONGEST_ASSERTION]
+            self._add(
+                variant, VariantOutcome.REJECTED, rejected_by=rejected_by, assertion=assertion
+            )
+
+    def _add(self, variant: Variant, outcome: VariantOutcome, **more: object) -> None:
+        self.results[len(self.results)] = VariantResult.model_validate(
+            {"kind": variant.kind, "change": variant.change, "outcome": outcome, **more}
+        )
+
+    def _change(self, contents: Mapping[PurePosixPath, bytes]) -> JudgedChange:
+        files = dict(self.reference.files)
+        for path, content in contents.items():
+            own = files.get(path)
+            executable = own is not None and own.executable
+            files[path] = FileContent(content=content, executable=executable)
+        return replace(self.reference, files=files)
+
+    def _failures(self, contents: Mapping[PurePosixPath, bytes]) -> dict[NodeId, str] | str:
+        """The deciding tests that do not pass, with their messages; or why they did not run."""
+        limit = judged_tests.judged_timeout(self.context)
+        try:
+            ran = run_change(self.context, self._change(contents), limit=limit, stop=False)
+        except (AttemptError, UnavailableError) as error:
+            return str(error)
+        passed = passed_tests(ran.evidence)
+        failed = (self.fixed | self.kept) - passed
+        return {node_id: ran.message_of(node_id) for node_id in failed}
+
+    def _own_failures(self, contents: Mapping[PurePosixPath, bytes]) -> frozenset[NodeId]:
+        """The project's own tests that pass with the reference and not with a variant."""
+        if self._own is None:
+            self._own = self._own_passed(self.reference)
+        return self._own - self._own_passed(self._change(contents))
+
+    def _own_passed(self, change: JudgedChange) -> frozenset[NodeId]:
+        run = judged_tests.run_judged_tests(self.context, change.files, emptied=change.emptied)
+        cases = run.tests.facts.cases
+        return frozenset(case.node_id for case in cases if case.outcome is CaseOutcome.PASSED)
+
+    def _show_examples(self) -> None:
+        if not self.pieces:
+            return
+        base = self._outcomes({})
+        self.shown = self._outcomes(self.reference.files)
+        pairs = zip(base, self.shown, strict=False)
+        self.showing = sum(not one.equals(other) for one, other in pairs)
+
+    def _outcomes(
+        self, files: Mapping[PurePosixPath, FileContent | None]
+    ) -> tuple[ExampleOutcome, ...]:
+        return run_examples(self.context, self.pieces, self.modules, files)
+
+    def _why_asked_for(self, variant: Variant, failed: Iterable[NodeId]) -> str:
+        """Why the instruction may ask for a part in words; empty: it says nothing of it."""
+        if variant.kind is not VariantKind.PART:
+            return ""
+        names = (node_id.rpartition("::")[2].partition("[")[0] for node_id in failed)
+        subject = variant.subject | words_of(*(name.removeprefix("test") for name in names))
+        if not subject:
+            return "no name tells what the part is about"
+        shared = subject & words_of(self.given.instruction)
+        return f"the instruction speaks of it: {', '.join(sorted(shared))}" if shared else ""
+
+    def _other_example(
+        self, variant: Variant, contents: Mapping[PurePosixPath, bytes]
+    ) -> str | None:
+        """An example whose outcome is not the reference's; None: there is none.
+
+        The text of a value that the instruction does not show is open, except without a part.
+        """
+        if not self.shown:
+            return None
+        outcomes = self._outcomes(self._change(contents).files)
+        if len(outcomes) < len(self.shown):
+            return self.pieces[len(outcomes)]
+        is_exact = variant.kind is VariantKind.PART
+        for piece, one, other in zip(self.pieces, outcomes, self.shown, strict=False):
+            is_open = one.is_value and other.is_value and not self.given.says(other.text)
+            if not one.equals(other) and (is_exact or not is_open):
+                return piece
+        return None
+
+
+def _in_package(context: PreparedContext, path: PurePosixPath) -> bool:
+    return context.prepared.content(path.with_name("__init__.py")) is not None
+
+
+def _modules(files: Iterable[FixedFile]) -> tuple[str, ...]:
+    """The top packages of the fixed modules, and these modules."""
+    inner = [file.path.parts[file.path.parts[0] == "src" :] for file in files]
+    packages = [PurePosixPath(parts[0]).stem for parts in inner]
+    modules = [".".join(PurePosixPath(*parts).with_suffix("").parts) for parts in inner]
+    return tuple(dict.fromkeys([*packages, *(name.removesuffix(".__init__") for name in modules)]))
