@@ -5,7 +5,7 @@ from tests.corpora.task_quality.case import QualityCase, UnfairKind
 PRINTER = QualityCase(
     name="printer-of-expressions",
     kind=UnfairKind.EQUAL,
-    rules=frozenset({"unstated-name"}),
+    unstated="_strength",
     reason="a test calls the private helper `_strength` of the reference solution",
     wrong_reason="a power of a power to the left loses its parentheses",
     files={
@@ -291,7 +291,7 @@ def test_leap_years():
 SHARES = QualityCase(
     name="money-in-equal-shares",
     kind=UnfairKind.EQUAL,
-    rules=frozenset({"unstated-message"}),
+    unstated="must be somebody to pay",
     reason="the tests compare the wording of a message that the report leaves open",
     wrong_reason="a refund gives the cents that are over to the last shares",
     files={
@@ -417,7 +417,7 @@ def test_refunds():
 INI = QualityCase(
     name="ini-comments-after-values",
     kind=UnfairKind.UNSTATED,
-    rules=frozenset({"unstated-name"}),
+    unstated="inline_comments",
     reason="the tests give the new keyword `inline_comments`; the report says `on request`",
     wrong_reason="a `#` in quotes begins a comment",
     files={
@@ -562,7 +562,7 @@ def test_quoted_values_have_no_comments():
 CACHE = QualityCase(
     name="cache-count-of-dropped",
     kind=UnfairKind.UNSTATED,
-    rules=frozenset({"unstated-name"}),
+    unstated="evictions",
     reason="the tests read the new attribute `evictions`, which the report does not name",
     wrong_reason="`clear` does not start the count again",
     files={

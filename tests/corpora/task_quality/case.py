@@ -33,8 +33,8 @@ class QualityCase:
     """The deciding tests, which tests.patch adds to a file or a new file; all fail on the base."""
 
     kind: UnfairKind | None = None  # None: fair
-    rules: frozenset[str] = frozenset()
-    """The rules of the audit that name what lacks, by the definition of an unstated name."""
+    unstated: str = ""
+    """The name or the words that the tests need, the fix introduces and nothing gives."""
 
     reason: str  # why the task is fair or unfair
     right: Change

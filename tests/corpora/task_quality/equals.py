@@ -7,7 +7,7 @@ from tests.corpora.task_quality.case import QualityCase, UnfairKind
 DEPOSIT = QualityCase(
     name="ledger-negative-deposit",
     kind=UnfairKind.EQUAL,
-    rules=frozenset({"unstated-message"}),
+    unstated="deposit has to be positive",
     reason="the tests compare the wording of a message that the report leaves open",
     files={
         "ledger.py": '''\
@@ -227,7 +227,7 @@ def reversed_graph(graph):''',
 UNITS = QualityCase(
     name="units-of-different-kinds",
     kind=UnfairKind.EQUAL,
-    rules=frozenset({"unstated-name"}),
+    unstated="TypeError",
     reason="the tests want a `TypeError`; the report says an error, and nothing tells which",
     files={
         "README.md": """\
@@ -431,7 +431,7 @@ def test_lines_end_without_blanks():
 AMOUNT = QualityCase(
     name="amount-with-decimal-comma",
     kind=UnfairKind.EQUAL,
-    rules=frozenset({"unstated-name"}),
+    unstated="_decimal_mark",
     reason="a test calls the private helper `_decimal_mark` of the reference solution",
     files={
         "amounts.py": '''\
@@ -564,7 +564,7 @@ def counts(lines):
 def cloud(found, sizes=5):
     """The size of each tag in a cloud, from 1 to `sizes`."""
     highest = max(found.values(), default=1)
-    return {tag: 1 + (sizes - 1) * number // highest for tag, number in found.items()}
+    return {tag: 1 + (sizes - 1) * found[tag] // highest for tag in found}
 ''',
         "tests/test_tags.py": """\
 import tags
@@ -625,7 +625,7 @@ def test_case_does_not_matter():
 SHOP = QualityCase(
     name="shop-bulk-price",
     kind=UnfairKind.EQUAL,
-    rules=frozenset({"unstated-name"}),
+    unstated="discounts",
     reason="the test imports the new module `shop.discounts`; the report asks for `shop` alone",
     files={
         "shop/__init__.py": '''\
@@ -959,7 +959,7 @@ NARROW = (DEPOSIT, SHORTEST, UNITS, TABLE, AMOUNT, TAGS, SHOP, ALARMS, CHANGES)
 def _lenient(case: QualityCase, reason: str, **changes: object) -> QualityCase:
     """The same task with other tests, which accept the other fix."""
     name = f"{case.name}-lenient"
-    return replace(case, name=name, kind=None, rules=frozenset(), reason=reason, **changes)
+    return replace(case, name=name, kind=None, unstated="", reason=reason, **changes)
 
 
 FAIR = (

@@ -2,32 +2,27 @@
 
 from collections import Counter
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
-from threading import Event
 
 import pytest
 
 from agentbench.audit.audit import audit_task
 from agentbench.audit.task_facts import read_task_facts
-from agentbench.extensions.test_quality.fairness_measurement import (
-    FairnessSettings,
-    measure_fairness,
-)
-from agentbench.runs.options import RunOptions
 from agentbench.scoring.evidence import Severity
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
 from agentbench.taxonomy import FailureReason
-from agentbench.validation.fairness_results import fairness_lines
 from tests.corpora.task_quality.case import QualityCase, UnfairKind
 from tests.corpora.task_quality.corpus import CASES, in_the_gate, table
 from tests.e2e.bench import Bench
-from tests.fakes.staging import local_provider, mirrors
 from tests.tiers import gate_and_soak
 
 _TOO_WIDE = [case for case in CASES if case.is_too_wide]
 _RULES = {"unstated-name", "unstated-message"}
+_AUDIT_IS_WRONG = {
+    "notes-with-a-backup": "an attribute of each path counts as new, the end of a name does not",
+}
+"""Why a rule misses what it should name, or names what it should not."""
 Write = Callable[..., Path]
 
 
@@ -70,23 +65,20 @@ def test_wrong_fix_fails_stronger_tests(
 
 @pytest.mark.parametrize("case", gate_and_soak(in_the_gate(), CASES))
 def test_audit_names_what_the_tests_need_and_nothing_gives(
-    write: Write, tmp_path: Path, case: QualityCase
+    write: Write, tmp_path: Path, request: pytest.FixtureRequest, case: QualityCase
 ) -> None:
-    own_mirrors = Mirrors(tmp_path / "mirrors")
-    audited = audit_task(read_task_facts(load_task(write(case), mirrors=own_mirrors), own_mirrors))
-    found = [each for each in audited.findings if each.rule in _RULES]
-    needed = {each.rule for each in found if each.severity is not Severity.INFO}
-    assert needed == case.rules, found
-
-
-@pytest.mark.parametrize("case", gate_and_soak(in_the_gate(), CASES))
-def test_measured_fairness_is_the_label(write: Write, case: QualityCase) -> None:
-    provider = local_provider()
-    options = RunOptions(sandbox=provider)
-    settings = FairnessSettings(options=options, within=timedelta(minutes=5), cancel=Event())
-    task = load_task(write(case), mirrors=mirrors())
-    fairness = measure_fairness(task, settings, provider)
-    assert fairness.is_unfair is case.is_unfair, list(fairness_lines(fairness))
+    if case.name in _AUDIT_IS_WRONG:
+        reason = _AUDIT_IS_WRONG[case.name]
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=True, raises=AssertionError))
+    mirrors = Mirrors(tmp_path / "mirrors")
+    audited = audit_task(read_task_facts(load_task(write(case), mirrors=mirrors), mirrors))
+    found = [
+        each.what
+        for each in audited.findings
+        if each.rule in _RULES and each.severity is not Severity.INFO
+    ]
+    assert len(found) == bool(case.unstated), found
+    assert all(case.unstated in what for what in found), found
 
 
 def test_each_kind_has_several_tasks_and_as_many_are_fair() -> None:

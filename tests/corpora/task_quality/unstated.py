@@ -4,12 +4,10 @@ from dataclasses import replace
 
 from tests.corpora.task_quality.case import QualityCase, UnfairKind
 
-_NAMES = frozenset({"unstated-name"})
-
 DURATIONS = QualityCase(
     name="durations-back-to-text",
     kind=UnfairKind.UNSTATED,
-    rules=_NAMES,
+    unstated="humanize",
     reason="the tests call the new function `humanize`; the report gives no name",
     files={
         "durations.py": '''\
@@ -119,7 +117,7 @@ def total(texts):''',
 BACKOFF = QualityCase(
     name="backoff-spread-out",
     kind=UnfairKind.UNSTATED,
-    rules=_NAMES,
+    unstated="jitter",
     reason="the tests give the new keyword `jitter`; the report speaks of a share alone",
     files={
         "backoff.py": '''\
@@ -252,7 +250,7 @@ def test_the_longest_wait_is_shortened_too():
 SETTINGS = QualityCase(
     name="settings-file-of-the-environment",
     kind=UnfairKind.UNSTATED,
-    rules=_NAMES,
+    unstated="MAILER_SETTINGS",
     reason="the tests set the new environment variable `MAILER_SETTINGS`; nothing names it",
     files={
         "mailer/__init__.py": "",
@@ -341,7 +339,7 @@ def test_the_environment_names_the_file(tmp_path):
 LINE_COUNT = QualityCase(
     name="line-count-without-files",
     kind=UnfairKind.UNSTATED,
-    rules=_NAMES,
+    unstated="--summary",
     reason="the tests give the new option `--summary`; the report names no option",
     files={
         "linecount.py": '''\
@@ -456,7 +454,7 @@ def test_the_sum_without_blank_lines(two, capsys):
 STORE = QualityCase(
     name="full-store-drops-silently",
     kind=UnfairKind.UNSTATED,
-    rules=_NAMES,
+    unstated="StoreFullError",
     reason="the tests expect the new exception `StoreFullError`; the report says an error",
     files={
         "store.py": '''\
@@ -570,7 +568,7 @@ def test_a_full_store_refuses_new_keys():
 NOTES = QualityCase(
     name="notes-with-a-backup",
     kind=UnfairKind.UNSTATED,
-    rules=_NAMES,
+    unstated=".bak",
     reason="the tests look for the new file `notes.txt.bak`; the report does not say its name",
     files={
         "README.md": """\
@@ -684,7 +682,7 @@ def _stated(case: QualityCase, words: str, reason: str, **changes: object) -> Qu
         name=f"{case.name}-stated",
         instruction=f"{case.instruction}\n{words}",
         kind=None,
-        rules=frozenset(),
+        unstated="",
         reason=reason,
         **changes,
     )
