@@ -11,13 +11,15 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher, get_close_matches
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from agentbench.audit.rule import RuleHit, info, warning
 from agentbench.audit.task_facts import DecidingTestFile, TaskFacts
 from agentbench.python_source import python_syntax
 
-NAME = re.compile(r"(?<![\w-])--[A-Za-z][\w-]*|[A-Za-z_]\w*")  # an option is a name, too
+NAME = re.compile(r"(?<![\w-])--[A-Za-z][\w-]*|(?<![\w)\]])\.[A-Za-z]\w+|[A-Za-z_]\w*")
+"""An identifier, an option, or the end of a file's name that stands alone."""
+_SUFFIX = re.compile(r"\.[A-Za-z]\w+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _TEXT = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|\\.)*)`")
 # `%s`, `%(name)d`, `{}`, `{name!r}` and `${name}` stand for values.
@@ -25,11 +27,12 @@ _PERCENT = re.compile(r"%(?:\(\w+\))?[-+ #0]*[\d.]*[a-zA-Z]")
 _BRACES = re.compile(r"\$?\{[^{}]*\}")
 _BUILT_IN = frozenset(
     name
-    for kind in (str, bytes, int, float, list, tuple, dict, set, frozenset, type, object)
+    for kind in (str, bytes, int, float, list, tuple, dict, set, frozenset, type, object, Path)
     for name in dir(kind)
 )
 """The attributes that values have in each project."""
 _LEAST_NAME = 3  # characters
+_LONGEST_END = 6  # characters of the end of a file's name, with its dot
 _LEAST_WORDS = 2  # of a message: one word may be anything
 _LEAST_MESSAGE = 10  # characters
 _LEAST_PARALLEL = 3  # parts of a name: `read_csv_file` is parallel to `read_json_file`
@@ -58,7 +61,10 @@ def new_names(facts: TaskFacts) -> Iterator[tuple[str, str, str]]:
     """
     instruction = facts.task.problem.instruction
     stated = set(NAME.findall(instruction))
-    known = {name for _, text in facts.base.texts() for name in NAME.findall(text)} | _BUILT_IN
+    known = set(_BUILT_IN)
+    for _, text in facts.base.texts():
+        known.update(NAME.findall(text))
+        known.update(_SUFFIX.findall(text))
     introduced = {
         name
         for _, text in _fixed_texts(facts)
@@ -134,12 +140,13 @@ def _names_in(file: DecidingTestFile, before: str | None) -> Iterator[tuple[str,
             elif isinstance(node, ast.Name) and _is_exception(node.id):
                 yield node.id, node.lineno
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                # An option, a key or an environment variable; other texts are values.
-                yield from (
-                    (name, node.lineno)
-                    for name in NAME.findall(node.value)[:1]
-                    if name == node.value
-                )
+                # An option, a key or an environment variable; other texts are values. And the end
+                # of a file's name.
+                whole, end = NAME.fullmatch(node.value), _SUFFIX.search(node.value[-_LONGEST_END:])
+                if whole is not None:
+                    yield node.value, node.lineno
+                elif end is not None and node.value.endswith(end.group()):
+                    yield end.group(), node.lineno
 
 
 def _is_exception(name: str) -> bool:

@@ -19,10 +19,6 @@ from tests.tiers import gate_and_soak
 
 _TOO_WIDE = [case for case in CASES if case.is_too_wide]
 _RULES = {"unstated-name", "unstated-message"}
-_AUDIT_IS_WRONG = {
-    "notes-with-a-backup": "an attribute of each path counts as new, the end of a name does not",
-}
-"""Why a rule misses what it should name, or names what it should not."""
 Write = Callable[..., Path]
 
 
@@ -65,11 +61,8 @@ def test_wrong_fix_fails_stronger_tests(
 
 @pytest.mark.parametrize("case", gate_and_soak(in_the_gate(), CASES))
 def test_audit_names_what_the_tests_need_and_nothing_gives(
-    write: Write, tmp_path: Path, request: pytest.FixtureRequest, case: QualityCase
+    write: Write, tmp_path: Path, case: QualityCase
 ) -> None:
-    if case.name in _AUDIT_IS_WRONG:
-        reason = _AUDIT_IS_WRONG[case.name]
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=True, raises=AssertionError))
     mirrors = Mirrors(tmp_path / "mirrors")
     audited = audit_task(read_task_facts(load_task(write(case), mirrors=mirrors), mirrors))
     found = [
