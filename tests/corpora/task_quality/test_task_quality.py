@@ -85,4 +85,5 @@ def test_each_kind_has_several_tasks_and_as_many_are_fair() -> None:
 
 
 def test_the_table_has_all_tasks() -> None:
-    assert Path(__file__).with_name("table.md").read_text() == table()
+    page = Path(__file__).parents[3] / "docs" / "task-quality.md"
+    assert table() in page.read_text()
