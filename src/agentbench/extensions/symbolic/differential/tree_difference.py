@@ -65,7 +65,8 @@ def definitions_of(source: bytes) -> Mapping[str, Definition] | None:
             definitions[name] = Definition(
                 kind=kinds[name],
                 shape="\n".join(shapes),
-                uses=uses_of_parts[0].union(*uses_of_parts[1:]),
+                # The same object for all names of a statement: `_reached` looks at it once.
+                uses=uses_of_parts[0] if len(nodes) == 1 else frozenset().union(*uses_of_parts),
             )
     except python_syntax.UNPARSABLE:
         return None
@@ -252,9 +253,12 @@ def _reached(changed: Iterable[DefinitionId], *trees: TreeModules) -> list[Defin
             _class_if_constructor(definition_id).name.rpartition(".")[2] for definition_id in front
         )
         users: dict[str, dict[DefinitionId, None]] = defaultdict(dict)
+        met: dict[int, set[str]] = {}
         for tree in trees:
             for definition_id, definition in tree.definitions.items():
-                for use in names.keys() & definition.uses:
+                if id(definition.uses) not in met:
+                    met[id(definition.uses)] = names.keys() & definition.uses
+                for use in met[id(definition.uses)]:
                     users[use][definition_id] = None
         front = [user for name in names for user in users.get(name, ()) if user not in found]
         found.update(dict.fromkeys(front))
