@@ -244,7 +244,7 @@ class _Measurement:
             elif part.is_detail and not passing:
                 why = "all deciding tests need it"
             else:
-                why = self._asked(subject) or self._shown_value(failed, passing)
+                why = self._asked(subject) or self._stated_code(failed, passing)
         if why:
             self._add(part, VariantOutcome.NOT_EQUAL, detail=why)
         elif isinstance(failed, dict) and not failed:
@@ -314,7 +314,7 @@ class _Measurement:
         shared = subject & words_of(prose_of(self.given.instruction))
         return f"the instruction speaks of it: {', '.join(sorted(shared))}" if shared else ""
 
-    def _shown_value(self, failing: Iterable[NodeId], passing: Iterable[NodeId]) -> str:
+    def _stated_code(self, failing: Iterable[NodeId], passing: Iterable[NodeId]) -> str:
         """Why the instruction may ask for what tests do in code that does not run by itself."""
         instruction = _one_form(self.given.instruction)
         others = {piece for node_id in passing for piece in self.test_code.get(_bare(node_id), ())}

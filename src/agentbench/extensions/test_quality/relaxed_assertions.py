@@ -451,7 +451,7 @@ def _shares_words(text: str, lines: str) -> bool:
 
 def _shows(failure: str, node: ast.expr) -> bool:
     try:
-        return bool(failure) and repr(ast.literal_eval(node)) in failure
+        return bool(failure) and repr(python_syntax.literal(ast.unparse(node))) in failure
     except ValueError:
         return False
 
