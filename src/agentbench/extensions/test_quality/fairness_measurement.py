@@ -54,9 +54,8 @@ from agentbench.validation.fairness_results import (
     VariantOutcome,
     VariantResult,
 )
+from agentbench.validation.task_quality import UNSTATED_RULES
 
-UNSTATED_RULES = ("unstated-name", "unstated-message")
-"""The rules of the audit that are a part of a task's fairness."""
 BEYOND = "beyond-instruction"
 """The rule of the findings in `Fairness.beyond`."""
 _LEAST_CODE = 8  # characters of a value that an instruction has not by chance
@@ -82,7 +81,7 @@ def measure_fairness(task: Task, settings: FairnessSettings, provider: SandboxPr
     """
     began = time.monotonic()
     facts = read_task_facts(task, Mirrors(settings.options.cache_dir / "mirrors"))
-    rules = {name: TASK_RULES[name] for name in UNSTATED_RULES}
+    rules = {name: rule for name, rule in TASK_RULES.items() if name in UNSTATED_RULES}
     unstated = apply_rules(rules, facts)
     why_not = why_no_mutants(task)
     if not why_not:
@@ -115,7 +114,7 @@ class _Measurement:
     shown: tuple[ExampleOutcome, ...] = ()  # of the examples, with the reference
     showing: int = 0  # how many of them the base answers otherwise
     _own: frozenset[NodeId] | None = None
-    results: dict[int, VariantResult] = field(default_factory=dict)
+    results: list[VariantResult] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -161,18 +160,21 @@ class _Measurement:
 
     def result(self) -> Fairness:
         equals = list(equal_variants(self.files, self.given))
-        parts = list(partial_variants(self.files))[:_MOST_PARTS] if self.showing else []
-        made = len(equals) + len(parts)
+        parts = list(partial_variants(self.files))
+        tried = parts[:_MOST_PARTS] if self.showing else []
         # Most tests reject nothing, so that one run answers for a whole group.
         left = [one for group in groups_of(equals) for one in self._search(group)]
-        left += [part for part in parts if not self._judge_part(part)]
-        words = f"{len(left)} of {made} variants not tried: the time was used up"
+        left += [part for part in tried if not self._judge_part(part)]
+        not_tried = [f"{len(left)} variants not tried: the time was used up"] if left else []
+        if len(tried) < len(parts):
+            why = f"at most {_MOST_PARTS} are" if tried else "no example shows the bug"
+            not_tried.append(f"{len(parts) - len(tried)} parts of the fix not left out: {why}")
         return Fairness(
             beyond=tuple(self._beyond()),
-            variants=tuple(self.results.values()),
+            variants=tuple(self.results),
             examples=self.showing,
-            made=made,
-            not_tried=words if left else "",
+            made=len(equals) + len(parts),
+            not_tried="; ".join(not_tried),
         )
 
     def _beyond(self) -> Iterator[Finding]:
@@ -254,14 +256,15 @@ class _Measurement:
         return True
 
     def _add_rejected(self, variant: Variant, failed: Mapping[NodeId, str]) -> None:
-        rejected_by = tuple(sorted(self.fixed.intersection(failed)))
-        message = failed[rejected_by[0]] if rejected_by else ""
-        assertion = " ".join(message.split())[:_LONGEST_ASSERTION]
+        rejected_by = tuple(sorted(failed, key=lambda one: (one not in self.fixed, one)))
+        assertion = " ".join(failed[rejected_by[0]].split())[:_LONGEST_ASSERTION]
         self._add(variant, VariantOutcome.REJECTED, rejected_by=rejected_by, assertion=assertion)
 
     def _add(self, variant: Variant, outcome: VariantOutcome, **more: object) -> None:
-        self.results[len(self.results)] = VariantResult.model_validate(
-            {"kind": variant.kind, "change": variant.change, "outcome": outcome, **more}
+        self.results.append(
+            VariantResult.model_validate(
+                {"kind": variant.kind, "change": variant.change, "outcome": outcome, **more}
+            )
         )
 
     def _change(self, contents: Mapping[PurePosixPath, bytes]) -> JudgedChange:
