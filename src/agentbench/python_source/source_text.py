@@ -21,6 +21,10 @@ class SourceSpan:
     start: int
     end: int
 
+    def overlaps(self, other: "SourceSpan") -> bool:
+        """Whether two ranges share a character."""
+        return self.start < other.end and other.start < self.end
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceText:

@@ -10,6 +10,7 @@ from agentbench.extensions.test_quality.equal_variants import (
     equal_variants,
     groups_of,
     partial_variants,
+    words_of,
 )
 from agentbench.extensions.test_quality.mutants import FixedFile
 from agentbench.validation.fairness_results import VariantKind
@@ -276,6 +277,23 @@ def test_the_words_of_a_part_are_those_that_no_other_part_has():
     first, second = partial_variants([file_of(after, before=before)])
     assert first.subject == frozenset()
     assert second.subject == {"hessenberg"}
+
+
+def test_a_branch_of_the_same_place_takes_no_word_from_it():
+    before = "def one():\n    return 1\n\n\ndef others(a):\n    return 2\n"
+    after = before.replace("    return 2", "    if a:\n        return 3\n    return 4")
+    after = after.replace("return 1", "return 10")
+    subjects = [part.subject for part in partial_variants([file_of(after, before=before)])]
+    assert subjects == [frozenset(), {"other"}, {"other"}]
+
+
+def test_words_are_parts_of_names_without_a_plural():
+    assert words_of("HTTPResponses", "is_in_class", "test_with_keys") == {
+        "http",
+        "response",
+        "class",
+        "key",
+    }
 
 
 def test_a_fix_of_one_part_has_no_partial_variant():

@@ -44,6 +44,7 @@ _REPORTING = frozenset({"warn", "warning", "error", "info", "debug", "critical",
 }
 _MESSAGE_NAMES = re.compile(r"(?i)(^|_)(msg|message|error|reason|help|warning|description)s?$")
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_PLURAL = re.compile(r"([^s])s$")
 _LEAST_WORD = 4  # characters
 _ORDINARY_WORD = re.compile(
     "also|assert(ion)?|error|false|from|have|into|more|must|none|only|should|test|than|that|then"
@@ -111,16 +112,23 @@ def partial_variants(files: Sequence[FixedFile]) -> Iterator[Variant]:
         subjects = [words_of(*file.scopes_at(rewrite.span)) for file, rewrite, _ in parts]
         for at, (file, rewrite, is_detail) in enumerate(parts):
             # `is_upper` and `is_upper_hessenberg`: what tells a part from the others is its own.
-            others = frozenset().union(*subjects[:at], *subjects[at + 1 :])
+            others = (
+                words
+                for words, (other_file, other, _) in zip(subjects, parts, strict=True)
+                if other_file is not file or not other.span.overlaps(rewrite.span)
+            )
             variant = file.variant(VariantKind.PART, rewrite)
-            yield replace(variant, subject=subjects[at] - others, is_detail=is_detail)
+            subject = subjects[at].difference(*others)
+            yield replace(variant, subject=subject, is_detail=is_detail)
 
 
 def words_of(*names: str) -> frozenset[str]:
     """The words that names consist of, in lower case and without a plural's s."""
     found = (word.lower() for name in names for word in _WORDS.findall(name))
     long = (word for word in found if len(word) >= _LEAST_WORD)
-    return frozenset(word.removesuffix("s") for word in long if not _ORDINARY_WORD.fullmatch(word))
+    return frozenset(
+        _PLURAL.sub(r"\1", word) for word in long if not _ORDINARY_WORD.fullmatch(word)
+    )
 
 
 def apply_variants(
@@ -155,7 +163,7 @@ def groups_of(variants: Sequence[Variant]) -> list[list[Variant]]:
 
 def _overlap(one: Variant, other: Variant) -> bool:
     return any(
-        mine.span.start < theirs.span.end and theirs.span.start < mine.span.end
+        mine.span.overlaps(theirs.span)
         for path, edits in one.edits.items()
         for mine in edits
         for theirs in other.edits.get(path, ())
