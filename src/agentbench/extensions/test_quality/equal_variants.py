@@ -47,8 +47,8 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _PLURAL = re.compile(r"([^s])s$")
 _LEAST_WORD = 4  # characters
 _ORDINARY_WORD = re.compile(
-    "also|assert(ion)?|error|false|from|have|into|more|must|none|only|should|test|than|that|then"
-    "|this|true|when|where|which|will|with|without"
+    "also|assert(ion)?|error|false|from|have|into|more|must|names?|none|only|should|test|than|that"
+    "|then|this|true|values?|when|where|which|will|with|without"
 )
 # "In the order of the list" is no order that sorting makes.
 _ORDERED = re.compile(
@@ -57,6 +57,7 @@ _ORDERED = re.compile(
 _ANY_ORDER = re.compile(r"(?i)\bany order\b")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _NEW_WORD = "problem:"
+_TUPLE_FOR_LIST = "a tuple returned for a list"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +78,7 @@ class GivenText:
 
     instruction: str
     new_names: frozenset[str]  # that hidden tests need, the fix introduces and nothing gives
+    called: frozenset[str] = frozenset()  # that hidden tests call
     shows_output: bool = False  # whether the instruction has a text of several words of a test
 
     def says(self, message: str) -> bool:
@@ -221,14 +223,19 @@ class _ParsedFile:
 
     def rewrites(self, given: GivenText) -> Iterator[tuple[VariantKind, Rewrite]]:
         """The rewrites of the fix's own lines."""
-        known = {ast.dump(node) for node in ast.walk(_tree_of(self.before))}
+        before = list(ast.walk(_tree_of(self.before)))
+        known = {ast.dump(node) for node in before}
+        functions = {node.name for node in before if isinstance(node, _FUNCTIONS)}
         for parents in _paths_in(self.source.tree):
             node = parents[-1]
             if not isinstance(node, ast.expr | ast.stmt) or node.lineno not in self.lines:
                 continue
             if ast.dump(node) in known:
                 continue  # the fix only moves it
+            scopes = [one.name for one in parents if isinstance(one, _FUNCTIONS)]
             for kind, text, what in _other_forms(parents, self.source, given):
+                if kind is VariantKind.TYPE and (not scopes or scopes[-1] in functions):
+                    continue  # the type of an existing function's result is given
                 span = self.source.span(node)
                 yield kind, Rewrite(span=span, text=text, what=what)
 
@@ -309,6 +316,10 @@ def _without_calls(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:
             assert isinstance(node, ast.expr)
             if isinstance(value, ast.Constant):
                 return  # `", ".join(x)` is a call on x
+            if name == "get" and len(inner.args) > 1 and inner is node:
+                text = f"{source.segment(value)}[{source.segment(inner.args[0])}]"
+                yield Rewrite(span=source.span(node), text=text, what="the default left out")
+                return
             what = f"the call of {name} left out"
             yield Rewrite(span=source.span(node), text=source.segment(value), what=what)
         case _:
@@ -408,6 +419,9 @@ def _other_forms(
                 yield VariantKind.TYPE, f"return {other[0]}", other[1]
                 if _is_iterated(path, given):
                     yield VariantKind.TYPE, f"return iter({other[0]})", "an iterator returned"
+            elif _is_called_alone(path, given):
+                new = "return (lambda one: tuple(one) if type(one) is list else one)({})"
+                yield VariantKind.TYPE, new.format(source.segment(value)), _TUPLE_FOR_LIST
         case ast.Call(func=ast.Name(id="sorted"), args=[items], keywords=[]):
             # It may be sorted only to be the same in each run.
             if _ANY_ORDER.search(given.instruction) or not _ORDERED.search(given.instruction):
@@ -427,6 +441,15 @@ def _other_forms(
             yield VariantKind.ORDER, text, "keyword arguments in another order"
         case ast.Call(keywords=[_]) if (moved := _by_position(node, path[0], source)) is not None:
             yield VariantKind.ORDER, moved, "a keyword argument given by position"
+
+
+def _is_called_alone(path: Sequence[ast.AST], given: GivenText) -> bool:
+    """Whether hidden tests call the function, and it does not use its own result."""
+    functions = [node for node in path if isinstance(node, _FUNCTIONS)]
+    if not functions or functions[-1].name not in given.called:
+        return False
+    name = functions[-1].name
+    return all(python_syntax.name_of(node) != name for node in ast.walk(path[0]))
 
 
 def _is_iterated(path: Sequence[ast.AST], given: GivenText) -> bool:
@@ -570,11 +593,11 @@ def _other_type(value: ast.expr, source: SourceText) -> tuple[str, str] | None:
     text = source.segment(value)
     match value:
         case ast.List() | ast.ListComp():
-            return f"tuple({text})", "a tuple returned for a list"
+            return f"tuple({text})", _TUPLE_FOR_LIST
         case ast.Call(func=ast.Name(id="list" | "sorted")):
-            return f"tuple({text})", "a tuple returned for a list"
+            return f"tuple({text})", _TUPLE_FOR_LIST
         case ast.Tuple() | ast.Call(func=ast.Name(id="tuple")):
-            return f"list({text})", "a list returned for a tuple"
+            return f"list(({text}))", "a list returned for a tuple"
         case ast.Set() | ast.SetComp() | ast.Call(func=ast.Name(id="set")):
             return f"frozenset({text})", "a frozenset returned for a set"
         case _:

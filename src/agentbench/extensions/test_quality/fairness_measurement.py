@@ -42,6 +42,7 @@ from agentbench.extensions.test_quality.mutation_measurement import (
     why_no_mutants,
 )
 from agentbench.integrity.protection import JudgedChange
+from agentbench.python_source import python_syntax
 from agentbench.runs.options import RunOptions
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.scoring.evidence import CaseOutcome, Finding, NodeId, Severity
@@ -143,6 +144,7 @@ class _Measurement:
             given=GivenText(
                 instruction=facts.task.problem.instruction,
                 new_names=frozenset(name for name, _, guess in new_names(facts) if not guess),
+                called=frozenset(_called_in_tests(facts)),
                 shows_output=any(
                     len(text.split()) > 1 and text.strip() in facts.task.problem.instruction
                     for text in _texts_of_tests(facts)
@@ -218,11 +220,9 @@ class _Measurement:
         if isinstance(failed, str):
             self._add(variant, VariantOutcome.NOT_JUDGED, detail=failed)
             return
-        broken = self.kept.intersection(failed)
-        # A test file that cannot import a name takes all of its tests with it.
-        if broken:
-            broken = self._own_failures(contents)
-        if broken:
+        # Not the deciding tests that passed before: a file of hidden tests that cannot import a
+        # name takes all of its tests with it.
+        if broken := self._own_failures(contents):
             detail = f"{min(broken)}, a test of the project, fails"
             self._add(variant, VariantOutcome.NOT_EQUAL, detail=detail)
         elif why := self._other_example(contents, is_exact=variant.kind is VariantKind.PART):
@@ -344,6 +344,14 @@ class _Measurement:
         )
         other = next(iter([*others, *cut]), None)
         return "" if other is None else f"another outcome of the instruction's example {other!r}"
+
+
+def _called_in_tests(facts: TaskFacts) -> Iterator[str]:
+    for file in facts.deciding_files:
+        # By helpers of the file, too.
+        for node in ast.walk(python_syntax.parse(file.source)) if file.functions else ():
+            if isinstance(node, ast.Call):
+                yield python_syntax.name_of(node.func)
 
 
 def _texts_of_tests(facts: TaskFacts) -> Iterator[str]:
