@@ -175,10 +175,14 @@ def test_the_type_of_what_a_called_function_returns_is_another():
     assert forms("return halved(text)", VariantKind.TYPE, called=["halved"]) == []
 
 
-def test_the_type_of_an_existing_function_stays():
-    file = file_of(f"{HEAD}    return [text]\n")
-    kinds = [one.kind for one in equal_variants([file], given(called=["price"]))]
-    assert VariantKind.TYPE not in kinds
+@pytest.mark.parametrize(
+    ("before", "found"),
+    [("return text", True), ("return [1]", False), ("return sorted(text)", False)],
+)
+def test_a_type_that_the_function_had_before_stays(before, found):
+    file = file_of(f"{HEAD}    return [text]\n", before=f"{HEAD}    {before}\n")
+    kinds = [one.kind for one in equal_variants([file], given())]
+    assert (VariantKind.TYPE in kinds) is found
 
 
 def test_a_result_that_the_instruction_goes_through_may_be_an_iterator():

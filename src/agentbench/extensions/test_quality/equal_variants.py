@@ -56,6 +56,7 @@ _ORDERED = re.compile(
 )
 _ANY_ORDER = re.compile(r"(?i)\bany order\b")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_TYPES = frozenset({"list", "sorted", "tuple", "set"})
 _NEW_WORD = "problem:"
 _TUPLE_FOR_LIST = "a tuple returned for a list"
 
@@ -78,7 +79,7 @@ class GivenText:
 
     instruction: str
     new_names: frozenset[str]  # that hidden tests need, the fix introduces and nothing gives
-    called: frozenset[str] = frozenset()  # that hidden tests call
+    called: frozenset[str] = frozenset()  # new functions that hidden tests call
     shows_output: bool = False  # whether the instruction has a text of several words of a test
 
     def says(self, message: str) -> bool:
@@ -225,7 +226,7 @@ class _ParsedFile:
         """The rewrites of the fix's own lines."""
         before = list(ast.walk(_tree_of(self.before)))
         known = {ast.dump(node) for node in before}
-        functions = {node.name for node in before if isinstance(node, _FUNCTIONS)}
+        typed = {node.name for node in before if isinstance(node, _FUNCTIONS) and _is_typed(node)}
         for parents in _paths_in(self.source.tree):
             node = parents[-1]
             if not isinstance(node, ast.expr | ast.stmt) or node.lineno not in self.lines:
@@ -234,8 +235,8 @@ class _ParsedFile:
                 continue  # the fix only moves it
             scopes = [one.name for one in parents if isinstance(one, _FUNCTIONS)]
             for kind, text, what in _other_forms(parents, self.source, given):
-                if kind is VariantKind.TYPE and (not scopes or scopes[-1] in functions):
-                    continue  # the type of an existing function's result is given
+                if kind is VariantKind.TYPE and (not scopes or scopes[-1] in typed):
+                    continue  # the function had a result of a certain type before
                 span = self.source.span(node)
                 yield kind, Rewrite(span=span, text=text, what=what)
 
@@ -587,6 +588,19 @@ def _other_exceptions(
         parent = known.__mro__[1].__name__
         if parent != "object":
             yield VariantKind.EXCEPTION, f"raise {parent}{rest}{cause}", f"{name} to {parent}"
+
+
+def _is_typed(function: ast.AST) -> bool:
+    """Whether a function returns a list, a tuple or a set that stands there."""
+    displays = (ast.List, ast.ListComp, ast.Tuple, ast.Set, ast.SetComp)
+    return any(
+        isinstance(node, ast.Return)
+        and (
+            isinstance(node.value, displays)
+            or python_syntax.name_of(getattr(node.value, "func", node)) in _TYPES
+        )
+        for node in ast.walk(function)
+    )
 
 
 def _other_type(value: ast.expr, source: SourceText) -> tuple[str, str] | None:

@@ -144,7 +144,7 @@ class _Measurement:
             given=GivenText(
                 instruction=facts.task.problem.instruction,
                 new_names=frozenset(name for name, _, guess in new_names(facts) if not guess),
-                called=frozenset(_called_in_tests(facts)),
+                called=frozenset(_called_in_tests(facts)).difference(*map(_defined_before, files)),
                 shows_output=any(
                     len(text.split()) > 1 and text.strip() in facts.task.problem.instruction
                     for text in _texts_of_tests(facts)
@@ -344,6 +344,18 @@ class _Measurement:
         )
         other = next(iter([*others, *cut]), None)
         return "" if other is None else f"another outcome of the instruction's example {other!r}"
+
+
+def _defined_before(file: FixedFile) -> frozenset[str]:
+    try:
+        tree = python_syntax.parse(file.before)
+    except python_syntax.UNPARSABLE:
+        return frozenset()
+    return frozenset(
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
 
 
 def _called_in_tests(facts: TaskFacts) -> Iterator[str]:
