@@ -62,12 +62,14 @@ def qualities_of_runs(runs: Iterable[ReportedRun]) -> TaskQualities:
         for entry in run.configuration.tasks if run.configuration is not None else ():
             known, found = by_task.get(entry.id, TaskQuality()), quality_of_entry(entry)
             by_task[entry.id] = TaskQuality(
-                rejects_right_fixes=_either(known.rejects_right_fixes, found.rejects_right_fixes),
-                accepts_mutants=_either(known.accepts_mutants, found.accepts_mutants),
-                accepts_wrong_fixes=_either(known.accepts_wrong_fixes, found.accepts_wrong_fixes),
+                rejects_right_fixes=_worst(known.rejects_right_fixes, found.rejects_right_fixes),
+                accepts_mutants=_worst(known.accepts_mutants, found.accepts_mutants),
+                accepts_wrong_fixes=_worst(known.accepts_wrong_fixes, found.accepts_wrong_fixes),
             )
     return TaskQualities(by_task=by_task)
 
 
-def _either(one: bool | None, other: bool | None) -> bool | None:  # noqa: FBT001 - three values
-    return other if one is None else one or bool(other)
+def _worst(*answers: bool | None) -> bool | None:
+    """True if an answer is, None if none is known."""
+    known = [answer for answer in answers if answer is not None]
+    return any(known) if known else None

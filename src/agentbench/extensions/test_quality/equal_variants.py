@@ -16,6 +16,7 @@ from agentbench.errors import InputError
 from agentbench.extensions.test_quality.mutants import (
     FixedFile,
     change_of,
+    comparable_code,
     touched_lines,
 )
 from agentbench.extensions.test_quality.mutation_rewrites import (
@@ -195,12 +196,9 @@ class _ParsedFile:
         text = self.source.text
         changed = f"{text[: rewrite.span.start]}{rewrite.text}{text[rewrite.span.end :]}"
         try:
-            tree = python_syntax.parse(changed)
+            return comparable_code(changed) == comparable_code(text)
         except python_syntax.UNPARSABLE:
             return True  # not a program
-        return ast.dump(_without_docstrings(tree)) == ast.dump(
-            _without_docstrings(python_syntax.parse(text))
-        )
 
     def places(self) -> Iterator[Rewrite]:
         """The fix without one of its changed places or new functions."""
@@ -344,14 +342,6 @@ def _tree_of(text: str) -> ast.Module:
         return python_syntax.parse(text)
     except python_syntax.UNPARSABLE:
         return ast.Module(body=[], type_ignores=[])
-
-
-def _without_docstrings(tree: ast.Module) -> ast.Module:
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list):
-            node.body = [one for one in body if not _is_text_alone(one)]  # type: ignore[attr-defined]
-    return tree
 
 
 def _is_text_alone(node: ast.AST) -> bool:

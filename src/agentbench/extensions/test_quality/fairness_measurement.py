@@ -41,6 +41,7 @@ from agentbench.extensions.test_quality.mutation_measurement import (
     run_change,
     why_no_mutants,
 )
+from agentbench.extensions.test_quality.stronger_tests import time_limit
 from agentbench.integrity.protection import JudgedChange
 from agentbench.python_source import python_syntax
 from agentbench.runs.options import RunOptions
@@ -103,6 +104,7 @@ def measure_fairness(task: Task, settings: FairnessSettings, provider: SandboxPr
 @dataclass(slots=True, kw_only=True)
 class _Measurement:
     context: PreparedContext
+    limit: timedelta  # of a run on a variant, which may have no end
     reference: JudgedChange
     files: tuple[FixedFile, ...]
     given: GivenText
@@ -139,6 +141,7 @@ class _Measurement:
             return "the reference solution makes no test pass, or a script judges the task"
         measurement = cls(
             context=context,
+            limit=time_limit(context, ran.took),
             reference=reference,
             files=files,
             given=GivenText(
@@ -277,9 +280,9 @@ class _Measurement:
 
     def _failures(self, contents: Mapping[PurePosixPath, bytes]) -> dict[NodeId, str] | str:
         """The deciding tests that do not pass, with their messages; or why they did not run."""
-        limit = judged_tests.judged_timeout(self.context)
+        change = self._change(contents)
         try:
-            ran = run_change(self.context, self._change(contents), limit=limit, stop=False)
+            ran = run_change(self.context, change, limit=self.limit, stop=False)
         except (AttemptError, UnavailableError) as error:
             return str(error)
         passed = passed_tests(ran.evidence)
@@ -293,7 +296,10 @@ class _Measurement:
         return self._own - self._own_passed(self._change(contents))
 
     def _own_passed(self, change: JudgedChange) -> frozenset[NodeId]:
-        run = judged_tests.run_judged_tests(self.context, change.files, emptied=change.emptied)
+        request = replace(judged_tests.judged_request(self.context), timeout=self.limit)
+        run = judged_tests.run_judged_tests(
+            self.context, change.files, emptied=change.emptied, request=request
+        )
         cases = run.tests.facts.cases
         return frozenset(case.node_id for case in cases if case.outcome is CaseOutcome.PASSED)
 
