@@ -4,14 +4,8 @@ from pathlib import PurePosixPath
 
 import pytest
 
-from agentbench.extensions.test_quality.equal_variants import (
-    GivenText,
-    apply_variants,
-    equal_variants,
-    groups_of,
-    partial_variants,
-    words_of,
-)
+from agentbench.extensions.test_quality.equal_variants import equal_variants
+from agentbench.extensions.test_quality.fix_variants import GivenText, apply_variants, groups_of
 from agentbench.extensions.test_quality.mutants import FixedFile
 from agentbench.validation.fairness_results import VariantKind
 
@@ -254,69 +248,6 @@ def test_what_the_fix_only_moves_has_no_variant():
     body = "    raise ValueError('the price is negative')\n"
     file = file_of(f"{HEAD}    if text:\n    {body}", before=f"{HEAD}{body}")
     assert list(equal_variants([file], given())) == []
-
-
-def test_each_part_of_a_fix_is_left_out_but_no_comment():
-    before = (
-        "def one():\n    return 1\n\n\ndef two():\n    return 2\n\n\ndef three():\n    return 3\n"
-    )
-    after = before.replace("return 1", "return 10").replace("return 2", "return 20")
-    after = after.replace("def three", "# new\ndef three")
-    parts = list(partial_variants([file_of(after, before=before)]))
-    assert [one.change.removed for one in parts] == ["return 10", "return 20"]
-    assert [one.change.added for one in parts] == ["return 1", "return 2"]
-
-
-def test_functions_and_branches_that_a_fix_adds_are_parts():
-    after = BEFORE + ADDED + "\n\ndef checked(text):\n    if text:\n        return 1\n"
-    whats = [one.change.what for one in partial_variants([file_of(after)])]
-    assert whats == [
-        "a part of the fix undone",
-        "halved left out",
-        "checked left out",
-        "branch left out",
-    ]
-
-
-def test_calls_and_single_lines_are_details():
-    before = "def one(a):\n    b = a\n    c = b\n    return c\n"
-    after = "def one(a):\n    b = a.strip().lower()\n    c = b[:2]\n    return c\n"
-    found = [one for one in partial_variants([file_of(after, before=before)]) if one.is_detail]
-    assert {one.change.added for one in found} == {
-        "b = a.strip()",
-        "b = a.lower()",
-        "b = a",
-        "c = b",
-    }
-
-
-def test_the_words_of_a_part_are_those_that_no_other_part_has():
-    before = "def is_upper():\n    return 1\n\n\ndef is_upper_hessenberg():\n    return 2\n"
-    after = before.replace("1", "10").replace("2", "20")
-    first, second = partial_variants([file_of(after, before=before)])
-    assert first.subject == frozenset()
-    assert second.subject == {"hessenberg"}
-
-
-def test_a_branch_of_the_same_place_takes_no_word_from_it():
-    before = "def one():\n    return 1\n\n\ndef others(a):\n    return 2\n"
-    after = before.replace("    return 2", "    if a:\n        return 3\n    return 4")
-    after = after.replace("return 1", "return 10")
-    subjects = [part.subject for part in partial_variants([file_of(after, before=before)])]
-    assert subjects == [frozenset(), {"other"}, {"other"}]
-
-
-def test_words_are_parts_of_names_without_a_plural():
-    assert words_of("HTTPResponses", "is_in_class", "test_with_keys") == {
-        "http",
-        "response",
-        "class",
-        "key",
-    }
-
-
-def test_a_fix_of_one_part_has_no_partial_variant():
-    assert list(partial_variants([file_of(f"{HEAD}    return float(text)\n")])) == []
 
 
 def test_variants_of_the_same_text_are_not_applied_together():

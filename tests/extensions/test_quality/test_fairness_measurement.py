@@ -133,6 +133,16 @@ def test_a_part_that_no_example_needs_makes_a_test_too_narrow(tmp_path):
     assert "ValueError" in beyond.assertion
 
 
+def test_a_part_without_which_passing_tests_fail_is_needed(tmp_path):
+    fixed = BUGGY.replace("sum(prices[1:])", "sum(price for price in prices if price)")
+    hidden = f"{HIDDEN}\n\ndef test_gaps():\n    assert basket.total([None, 2]) == 2\n"
+    report = ">>> total([1, 2])\n3\n"
+    fairness = measured(tmp_path / "task", hidden, fixed, base=BUGGY, report=report)
+    (part,) = (v for v in fairness.variants if v.change.what == "condition left out")
+    assert part.outcome is VariantOutcome.NOT_EQUAL
+    assert part.detail == "tests/test_hidden.py::test_gaps passed before the fix, and fails"
+
+
 def test_a_name_that_only_the_fix_has_is_rejected_with_its_import(tmp_path):
     hidden = HIDDEN.replace("import basket\n", "import basket\nfrom basket import halved\n")
     fixed = BUGGY.replace("prices[1:]", "prices") + "\n\ndef halved(price):\n    return price / 2\n"

@@ -74,7 +74,9 @@ def test_examples_run_in_the_base_and_in_a_fix(tmp_path):
     prepared = prepared_context(task, how.options, local_provider(), how.cancel)
     with prepared as (context, _):
         fixed = {PurePosixPath("basket.py"): FileContent(content=FIXED.encode(), executable=False)}
-        before, after = (run_examples(context, pieces, ("basket",), one) for one in ({}, fixed))
+        before, after = (
+            run_examples(context, pieces, ("basket",), one).outcomes for one in ({}, fixed)
+        )
     assert before[0] == ExampleOutcome("value", "2")
     assert after[0] == ExampleOutcome("value", "3")
     assert after[1] == ExampleOutcome("value", "")

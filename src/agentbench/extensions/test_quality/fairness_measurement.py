@@ -18,16 +18,16 @@ from agentbench.audit.task_facts import TaskFacts, read_task_facts
 from agentbench.audit.unstated import new_names
 from agentbench.core.files import FileContent
 from agentbench.errors import AttemptError, InputError, UnavailableError
-from agentbench.extensions.test_quality.equal_variants import (
+from agentbench.extensions.test_quality.equal_variants import equal_variants
+from agentbench.extensions.test_quality.fix_parts import partial_variants, words_of
+from agentbench.extensions.test_quality.fix_variants import (
     GivenText,
     Variant,
     apply_variants,
-    equal_variants,
     groups_of,
-    partial_variants,
-    words_of,
 )
 from agentbench.extensions.test_quality.instruction_examples import (
+    LONGEST_EXAMPLES,
     ExampleOutcome,
     examples_in,
     prose_of,
@@ -115,6 +115,7 @@ class _Measurement:
     modules: tuple[str, ...]  # in which the examples' names are looked up
     test_code: Mapping[str, frozenset[str]]  # the values and calls of each deciding test
     shown: tuple[ExampleOutcome, ...] = ()  # of the examples, with the reference
+    example_limit: timedelta = LONGEST_EXAMPLES  # of the examples on a variant
     showing: int = 0  # how many of them the base answers otherwise
     _own: frozenset[NodeId] | None = None
     results: list[VariantResult] = field(default_factory=list)
@@ -243,8 +244,11 @@ class _Measurement:
         failed = {} if why else self._failures(contents)
         if isinstance(failed, dict) and failed:
             passing = self.fixed - set(failed)
+            broken = self.kept & set(failed)
             subject = part.subject | (_words_of_tests(failed) - _words_of_tests(passing))
-            if not subject:
+            if broken:
+                why = f"{min(broken)} passed before the fix, and fails"
+            elif not subject:
                 why = "no name tells what the part is about"
             elif part.is_detail and not passing:
                 why = "all deciding tests need it"
@@ -306,9 +310,10 @@ class _Measurement:
     def _show_examples(self) -> None:
         if not self.pieces:
             return
-        base = self._outcomes({})
-        self.shown = self._outcomes(self.reference.files)
-        pairs = zip(base, self.shown, strict=False)
+        ran = run_examples(self.context, self.pieces, self.modules, self.reference.files)
+        self.shown = ran.outcomes
+        self.example_limit = min(time_limit(self.context, ran.took), LONGEST_EXAMPLES)
+        pairs = zip(self._outcomes({}), self.shown, strict=False)
         self.showing = sum(
             not one.equals(other) and one.is_known and other.is_known for one, other in pairs
         )
@@ -316,7 +321,8 @@ class _Measurement:
     def _outcomes(
         self, files: Mapping[PurePosixPath, FileContent | None]
     ) -> tuple[ExampleOutcome, ...]:
-        return run_examples(self.context, self.pieces, self.modules, files)
+        limit = self.example_limit
+        return run_examples(self.context, self.pieces, self.modules, files, limit).outcomes
 
     def _asked(self, subject: frozenset[str]) -> str:
         """Why the sentences of the instruction may ask for a part; empty: they do not."""

@@ -19,7 +19,8 @@ from agentbench.python_source import python_syntax
 from agentbench.sandbox.interface import Command
 
 _PROGRAM = Path(__file__).parent / "mounted" / "run_examples.py"
-_TIMEOUT = timedelta(minutes=2)
+LONGEST_EXAMPLES = timedelta(minutes=2)
+"""The time limit of all examples together, with the reference solution."""
 _MOST_PIECES = 60
 _PROMPT = re.compile(r"^\s*(?:>>> ?|In \[\d+\]: ?)(?P<code>.*)$")
 _CONTINUED = re.compile(r"^\s*\.\.\.:? ?(?P<code>.*)$")
@@ -52,6 +53,13 @@ class ExampleOutcome(NamedTuple):
         return self == other if both_values else self.kind == other.kind
 
 
+class ExamplesRun(NamedTuple):
+    """The outcomes of examples, in order, and the time that they took together."""
+
+    outcomes: tuple[ExampleOutcome, ...]
+    took: timedelta
+
+
 def examples_in(instruction: str) -> tuple[str, ...]:
     """The statements of an instruction's sessions, blocks and calls in sentences, in order."""
     pieces = [piece for block in _blocks(instruction) for piece in _statements(block)]
@@ -75,8 +83,9 @@ def run_examples(
     pieces: Sequence[str],
     modules: Sequence[str],
     files: Mapping[PurePosixPath, FileContent | None],
-) -> tuple[ExampleOutcome, ...]:
-    """Run examples in a fresh sandbox with some files changed; fewer outcomes if it is cut short.
+    limit: timedelta = LONGEST_EXAMPLES,
+) -> ExamplesRun:
+    """Run examples in a fresh sandbox with some files changed; fewer outcomes at the time limit.
 
     Raises:
         SandboxError: the sandbox is lost.
@@ -88,12 +97,12 @@ def run_examples(
         ran = sandbox.run(
             Command(
                 argv=("python", "-c", _PROGRAM.read_text("utf-8")),
-                timeout=_TIMEOUT,
+                timeout=limit,
                 env=context.task.environment.env,
                 stdin=question.encode(),
             )
         )
-    return tuple(_outcomes(ran.stdout))
+    return ExamplesRun(tuple(_outcomes(ran.stdout)), ran.duration)
 
 
 def _outcomes(output: str) -> Iterator[ExampleOutcome]:
