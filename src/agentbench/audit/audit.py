@@ -9,7 +9,13 @@ from typing import Final
 from pydantic import ValidationError
 
 from agentbench.attempt.record import AttemptRecord
-from agentbench.audit import attempt_rules, rule, task_rules, unstated
+from agentbench.audit import (
+    attempt_rules,
+    changed_expectations,
+    rule,
+    task_rules,
+    unstated,
+)
 from agentbench.audit.run_facts import AttemptFacts, RunFolder, UnreadableRunFileError, read_attempt
 from agentbench.audit.task_facts import FilesByPath, TaskFacts, read_task_facts
 from agentbench.errors import InputError
@@ -35,6 +41,7 @@ TASK_RULES: rule.Rules[TaskFacts] = {
     "no-regression-tests": task_rules.no_regression_tests,
     "unstated-name": unstated.unstated_names,
     "unstated-message": unstated.unstated_messages,
+    "unstated-change": changed_expectations.changed_expectations,
     WEAK_CONTROL: task_rules.weakly_controlled,
     "not-read": task_rules.not_read,
 }

@@ -25,12 +25,12 @@ _TEXT = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|
 # `%s`, `%(name)d`, `{}`, `{name!r}` and `${name}` stand for values.
 _PERCENT = re.compile(r"%(?:\(\w+\))?[-+ #0]*[\d.]*[a-zA-Z]")
 _BRACES = re.compile(r"\$?\{[^{}]*\}")
-_BUILT_IN = frozenset(
+ATTRIBUTES_OF_VALUES = frozenset(
     name
     for kind in (str, bytes, int, float, list, tuple, dict, set, frozenset, type, object, Path)
     for name in dir(kind)
 )
-"""The attributes that values have in each project."""
+"""The attributes that built-in values have in each project."""
 _LEAST_NAME = 3  # characters
 _LONGEST_END = 6  # characters of the end of a file's name, with its dot
 _LEAST_WORDS = 2  # of a message: one word may be anything
@@ -61,7 +61,7 @@ def new_names(facts: TaskFacts) -> Iterator[tuple[str, str, str]]:
     """
     instruction = facts.task.problem.instruction
     stated = set(NAME.findall(instruction))
-    known = set(_BUILT_IN)
+    known = set(ATTRIBUTES_OF_VALUES)
     for _, text in facts.base.texts():
         known.update(NAME.findall(text))
         known.update(_SUFFIX.findall(text))

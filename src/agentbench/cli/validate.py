@@ -104,7 +104,7 @@ class FairnessOptions:
         options.validation_option(
             "--fairness",
             help="Also change the reference solution into other right fixes, and list those that "
-            "tests reject, with the names and messages that nothing gives.",
+            "tests reject, with the names, messages and changes that nothing gives.",
         ),
     ] = False
     within: Annotated[

@@ -53,7 +53,7 @@ class Fairness(Schema):
 
     why_not: str = Field(default="", description="why no variant was run; empty: they were run")
     unstated: tuple[Finding, ...] = Field(
-        default=(), description="names and messages that tests need and nothing gives"
+        default=(), description="names, messages and changes that tests need and nothing gives"
     )
     beyond: tuple[Finding, ...] = Field(
         default=(), description="tests that ask for more than the instruction: weak evidence"
@@ -79,7 +79,7 @@ class Fairness(Schema):
 
     @property
     def needed(self) -> tuple[Finding, ...]:
-        """The unstated names and messages at which nobody could guess."""
+        """The unstated names, messages and changes at which nobody could guess."""
         return tuple(one for one in self.unstated if one.severity is not Severity.INFO)
 
     @property

@@ -12,12 +12,12 @@ from agentbench.tasks.problem import TaskId
 from agentbench.validation.fairness_results import VariantOutcome
 from agentbench.validation.stored_proof import StoredProof, read_proof
 
-UNSTATED_RULES = frozenset({"unstated-name", "unstated-message"})
+UNSTATED_RULES = frozenset({"unstated-name", "unstated-message", "unstated-change"})
 """The rules of the audit about what only the reference solution can know."""
 
 
 def unstated_findings(proof: StoredProof) -> tuple[Finding, ...]:
-    """The names and messages that tests need and nothing gives, worst first."""
+    """The names, messages and changes that tests need and nothing gives, worst first."""
     found = proof.fairness.unstated if proof.fairness is not None else ()
     # Each validation applies these rules, and stores what it finds with the leaks.
     audited = [leak for leak in proof.leaks if leak.rule in UNSTATED_RULES]

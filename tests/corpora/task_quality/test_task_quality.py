@@ -18,7 +18,7 @@ from tests.e2e.bench import Bench
 from tests.tiers import gate_and_soak
 
 _TOO_WIDE = [case for case in CASES if case.is_too_wide]
-_RULES = {"unstated-name", "unstated-message"}
+_RULES = {"unstated-name", "unstated-message", "unstated-change"}
 Write = Callable[..., Path]
 
 
