@@ -6,7 +6,7 @@ AB := $(VENV)/bin/agentbench
 # Arguments for pytest: make test ARGS='-k gateway'
 ARGS ?=
 
-.PHONY: help demo test test-all test-rest soak lint docs wheel clean
+.PHONY: help demo test test-all test-rest soak lint docs site wheel clean
 
 help:
 	@echo "make demo      run the shipped tasks with the reference solutions (a minute or two)"
@@ -16,6 +16,7 @@ help:
 	@echo "               ARGS='-k gateway' passes arguments to pytest"
 	@echo "make lint      ruff, mypy --strict, import-linter"
 	@echo "make docs      write the generated documents again"
+	@echo "make site      build the site of docs/ into build/site"
 	@echo "make wheel     build the wheel into dist/"
 
 $(VENV)/bin/python:
@@ -66,6 +67,9 @@ docs: $(VENV)/installed-dev
 	$(VENV)/bin/python -m agentbench.report.json_documents docs/schema
 	$(VENV)/bin/python -m agentbench.extensions.export.row_schema docs/schema
 	$(VENV)/bin/python benchmarks/performance_page.py > docs/performance.md
+
+site: $(VENV)/installed-dev
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict
 
 wheel: $(VENV)/installed-dev
 	$(VENV)/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
