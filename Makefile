@@ -6,7 +6,7 @@ AB := $(VENV)/bin/agentbench
 # Arguments for pytest: make test ARGS='-k gateway'
 ARGS ?=
 
-.PHONY: help demo test test-all test-rest soak lint docs site wheel clean
+.PHONY: help demo test test-all test-rest soak lint docs site wheel image clean
 
 help:
 	@echo "make demo      run the shipped tasks with the reference solutions (a minute or two)"
@@ -18,6 +18,7 @@ help:
 	@echo "make docs      write the generated documents again"
 	@echo "make site      build the site of docs/ into build/site"
 	@echo "make wheel     build the wheel into dist/"
+	@echo "make image     build an image of agentbench; BASE=python:3.11-slim is what it starts from"
 
 $(VENV)/bin/python:
 	@command -v $(PYTHON) >/dev/null || { echo "expected $(PYTHON) on PATH, found none; install Python 3.11 or newer"; exit 1; }
@@ -73,6 +74,14 @@ site: $(VENV)/installed-dev
 
 wheel: $(VENV)/installed-dev
 	$(VENV)/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+# The wheels of pip are for the Python of this environment, which has to be that of the base image.
+BASE ?= python:3.11-slim
+image: $(VENV)/installed
+	rm -rf build/image
+	$(VENV)/bin/python -m pip wheel --quiet --wheel-dir build/image/wheels '.[report]'
+	cp packaging/Dockerfile build/image/
+	docker build --quiet --tag agentbench/agentbench --build-arg BASE=$(BASE) build/image
 
 clean:
 	rm -rf $(VENV) dist build test-output .pytest_cache .mypy_cache .ruff_cache
