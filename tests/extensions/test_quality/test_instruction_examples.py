@@ -1,5 +1,6 @@
 """Which code of an instruction is an example, and what examples do in a real sandbox."""
 
+from datetime import timedelta
 from pathlib import PurePosixPath
 
 import pytest
@@ -88,3 +89,17 @@ def test_examples_run_in_the_base_and_in_a_fix(tmp_path):
         False,
         *[True] * 5,
     ]
+
+
+@pytest.mark.full
+def test_an_example_without_an_end_is_cut_with_those_after_it(tmp_path):
+    how = settings()
+    prepared = prepared_context(
+        small_task(tmp_path / "task"), how.options, local_provider(), how.cancel
+    )
+    with prepared as (context, _):
+        ran = run_examples(
+            context, ("1 + 1", "while True: pass", "2"), (), {}, timedelta(seconds=3)
+        )
+    assert ran.outcomes == (ExampleOutcome("value", "2"),)
+    assert ran.took >= timedelta(seconds=3)
