@@ -39,6 +39,19 @@ def test_a_number_that_makes_no_sense_is_refused(wrong, said):
     assert str(caught.value).startswith(said)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"retires": 1}, "RunOptions: retires: there is no such argument; did you mean retries?"),
+        ({"retries": "x"}, "RunOptions: retries: 'x' is not a whole number"),
+    ],
+)
+def test_a_wrong_argument_is_named(wrong, said):
+    with pytest.raises(UsageError) as caught:
+        RunOptions(**wrong)
+    assert str(caught.value) == said
+
+
 @pytest.mark.parametrize("option", ["record", "replay"])
 def test_a_cluster_s_attempts_share_no_recording_and_that_is_said(option):
     with pytest.raises(UsageError, match="the one gateway of one machine"):

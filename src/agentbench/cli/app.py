@@ -174,7 +174,7 @@ def _add_debug_option(command: "Command") -> None:
 
 app = typer.Typer(
     name="agentbench",
-    help="Tells whether a coding agent fixed a bug, why not, and that nobody cheated.",
+    help="Tells whether a coding agent fixed a bug, why not, and whether it cheated.",
     epilog=_EPILOG,
     no_args_is_help=True,
     rich_markup_mode=None,  # rich's markup would double the time that --help takes

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import ConfigDict, Field, SkipValidation
+from pydantic import ConfigDict, Field, SkipValidation, ValidationError
 
 from agentbench.agents.built_in import REFERENCE_AGENTS
 from agentbench.agents.interface import Agent, SpeaksApiFormats, UsesModel
@@ -14,6 +14,7 @@ from agentbench.agents.registry import AgentLike
 from agentbench.attempt.settings import RunSettings
 from agentbench.core.extras import GATEWAY, require
 from agentbench.core.host import default_cache_dir
+from agentbench.core.schema import describe_validation_error
 from agentbench.errors import UsageError
 from agentbench.models.interface import ModelGateway
 from agentbench.sandbox.interface import SandboxProvider
@@ -42,6 +43,16 @@ class RunOptions(RunSettings):
     allow_unsandboxed: bool = False
     cache_dir: Path = Field(default_factory=default_cache_dir)
     say: Callable[[str], None] = lambda _line: None  # receives a line before slow work
+
+    if not TYPE_CHECKING:  # type checkers derive the arguments from the fields
+
+        def __init__(self, **values: object) -> None:
+            try:
+                super().__init__(**values)
+            except ValidationError as error:
+                each = [describe_validation_error(fault, RunOptions) for fault in error.errors()]
+                faults = "; ".join(each).replace("unknown key", "there is no such argument")
+                raise UsageError(f"RunOptions: {faults}") from None
 
     @property
     def selected_agent(self) -> AgentLike | str:

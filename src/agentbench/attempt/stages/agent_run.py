@@ -1,5 +1,7 @@
 """agent_run: the agent works in its own sandbox within its budget; its changes are extracted."""
 
+import asyncio
+import inspect
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, wait
@@ -281,7 +283,9 @@ def _solve_in_thread(
     def work() -> None:
         try:
             with printed_to(log_printed):
-                solved = inputs.agent.solve(problem, sandbox, budget, endpoint)
+                solved: object = inputs.agent.solve(problem, sandbox, budget, endpoint)
+                if inspect.iscoroutine(solved):
+                    solved = asyncio.run(solved)
             outcome = agent_outcome.checked_outcome(solved)
             if outcome.detail:
                 detail = inputs.redactor(endpoint).text(outcome.detail)
