@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from agentbench.cli.process_setup import EXIT_CODES
 from agentbench.core.display_text import printable
 from agentbench.core.extensions import Slot, offers
 
@@ -26,7 +27,7 @@ _OWN_HELP = {
     "compare": "Compare two runs: flips, and statistical significance.",
     "show": "Show one attempt: why it failed, its stages and its patch.",
     "audit": "Search tasks and runs for known leaks without running anything.",
-    "explain": "Explain a failure reason or an exit code.",
+    "explain": "Explain a failure reason, an exit code or a word of reports.",
     "mcp": "Serve tests over the Model Context Protocol.",
     "gateway": "Run a gateway to a model: it counts, limits and records.",
     "doctor": "Check whether this machine has what agentbench needs.",
@@ -48,12 +49,7 @@ _MODULES = {
     "tasks": "tasks.commands",
 }
 """The module below agentbench.cli of each command whose module has another name."""
-_EPILOG = (
-    "Exit codes: 0 done, whatever the agents scored; 1 a check that you requested failed; "
-    "2 wrong usage; 65 a task, run or import file is wrong; 69 the sandbox or engine is not "
-    "available; 70 a bug in agentbench; 75 some attempt ended in an infrastructure failure; "
-    "130 interrupted; 141 the reader of a pipe ended first."
-)
+_EPILOG = f"Exit codes: {'; '.join(f'{code} {text}' for code, text in EXIT_CODES.items())}."
 
 
 class LazyCommands(TyperGroup):

@@ -50,7 +50,8 @@ class SubmittedChange:
 
         Raises:
             UsageError: both are given, or neither is.
-            InputError: the patch cannot be read or is too large, or the tree is not a folder or tar of plain files.
+            InputError: the patch cannot be read or is too large, or the tree is not a folder or tar
+                of plain files.
         """
         if (patch is None) == (tree is None):
             raise UsageError(

@@ -318,7 +318,7 @@ def _flipped(comparison: Comparison) -> Iterator[tuple[str, Sequence[Flip]]]:
 def _unshared_tasks(comparison: Comparison) -> Iterator[tuple[str, str]]:
     for name, only in (("first", comparison.only_first), ("second", comparison.only_second)):
         if only:
-            yield f"excluded, only in the {name} run:", list_with_more(only, _MAX_NAMED)
+            yield f"not compared, only in the {name} run:", list_with_more(only, _MAX_NAMED)
 
 
 def _flip_lines(flips: Sequence[Flip]) -> Iterator[tuple[str, str]]:
