@@ -23,6 +23,7 @@ from tests.fakes.scripted_model import Fail, Reset, Say, ScriptedModel, for_ever
         ({"max_failures": 0}, "--max-failures: 0 is not above 0"),
         ({"max_outage": timedelta(seconds=-1)}, "--max-outage: "),
         ({"attempt_timeout": timedelta(0)}, "--attempt-timeout: 0:00:00 is not above 0"),
+        ({"agent_timeout": timedelta(0)}, "--agent-timeout: 0:00:00 is not above 0"),
         ({"timeout_scale": float("nan")}, "--timeout-scale: nan"),
         ({"run_id": "../x"}, "--run-id: '../x' is not a plain name"),
         ({"timeout_scale": 0.0}, "--timeout-scale: 0.0"),

@@ -77,8 +77,7 @@ def _stages(record: AttemptRecord) -> Iterator[str]:
     for stage in record.stages:
         fact = stage.evidence.exception
         if fact is not None:
-            named = ": ".join(filter(None, (fact.type_name, fact.message)))
-            ending = printable(named, limit=200)
+            ending = printable(fact.text, limit=200)
         elif stage.ending is None:
             agent = stage.evidence.agent
             ending = agent.value if agent is not None else "nothing to do"

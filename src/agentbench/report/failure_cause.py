@@ -150,15 +150,14 @@ class _Investigation:
         is_ours = exception.type_name == RunCancelled.__name__
         if is_ours or (reason is FailureReason.INTERRUPTED and stage.name is not _AGENT):
             return FailureCause(summary=f"The run was cancelled {during}.")
-        text = one_line(exception.message, limit=_MAX_TEXT)
+        text = one_line(exception.text, limit=_MAX_TEXT)
         where = f" ({exception.where})" if exception.where else ""
         sandbox = f"The sandbox failed {during}"
         begins = sandbox if reason is FailureReason.SANDBOX_ERROR else _RAISED.get(reason)
         is_late = reason is FailureReason.TIMEOUT
         how = "ran out of time" if is_late else "raised an error"
         begins = begins or f"{_SUBJECTS[stage.name]} {how}"
-        named = ": ".join(filter(None, (exception.type_name, text)))
-        summary = f"{begins}: {named}{where}" if exception.type_name else (text or begins)
+        summary = f"{begins}: {text}{where}" if exception.type_name else (text or begins)
         # The last lines of a log often repeat the exception.
         known = f"{exception.type_name}: {' '.join(exception.message.split())}"
         output = [line for line in self._tail(stage) if " ".join(line.split()) not in known]

@@ -147,8 +147,8 @@ WORDS: Mapping[str, str] = {
     ),
     "excluded": (
         "An attempt that failed by the fault of its task or of the infrastructure.\n"
-        "  It counts in the rate of all attempts, and is left out of the second rate, which is about "
-        "the agent only.\n"
+        "  It counts in the rate of all attempts, and is left out of the second rate, which is "
+        "about the agent only.\n"
         "  what to do     `agentbench validate` checks tasks; `run --rerun-failed` repeats attempts"
     ),
     "resolved": (

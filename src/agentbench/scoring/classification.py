@@ -246,8 +246,7 @@ def _from_exception(stage: StageName, fact: ExceptionFact) -> Failure:
         fault = Fault.INFRASTRUCTURE
     else:
         fault = reason.fault
-    detail = ": ".join(filter(None, (fact.type_name, fact.message)))
-    detail += f" ({fact.where})" if fact.where else ""
+    detail = f"{fact.text} ({fact.where})" if fact.where else fact.text
     return Failure(stage=stage, reason=reason, fault=fault, detail=detail)
 
 

@@ -81,6 +81,7 @@ def agent_run(context: PreparedContext, inputs: AgentInputs, opened: ExitStack) 
         IncompleteStageError: an error ended it; the output has the agent's work before.
     """
     endpoint, work, is_shared = None, AgentWork(), is_judged_in_place(context.task)
+    began: float | None = None
     try:
         context.hidden_tests.check()
         with _endpoint(context, inputs) as endpoint, ExitStack() as watched:
@@ -90,6 +91,7 @@ def agent_run(context: PreparedContext, inputs: AgentInputs, opened: ExitStack) 
                 watched.enter_context(recording(inputs.recorder, sandbox, has_model=has_model))
             failures = watched.enter_context(watched_services(context, sandbox))
             await_health(context, sandbox)
+            began = time.monotonic()
             if context.task.steps:
                 is_shared = _work_in_steps(context, inputs, sandbox, endpoint, work)
             else:
@@ -99,7 +101,11 @@ def agent_run(context: PreparedContext, inputs: AgentInputs, opened: ExitStack) 
                 extract_work(context, sandbox, work, inputs.recorder)
         findings = (*work.findings, *agent_outcome.suspicious_findings(context, work.change))
     except (Exception, RunCancelled) as error:
+        seconds = work.evidence.own_seconds
+        if began is not None and not seconds:  # ended while the agent worked
+            seconds = time.monotonic() - began
         part = AgentRunOutput(
+            evidence=Evidence(own_seconds=seconds),
             outcome=work.outcome,
             traffic=endpoint.traffic() if endpoint is not None else None,
             change=work.change,
