@@ -304,7 +304,7 @@ def run(
         task.id: quality_in_proof(read_proof(task.folder, digest=task.digest)) for task in selected
     }
     selected = selection.without_unfair(selected, qualities)
-    from agentbench.runs.start import start_run
+    from agentbench.runs.start import check_solutions, start_run
 
     # fmt: off
     run_options = RunOptions(
@@ -333,6 +333,7 @@ def run(
         names = [name for name, source in sources.items() if source and source.name != "DEFAULT"]
         given = {argument_of(name) for name in names}
         run_options = failed.options(run_options, given=given)
+    check_solutions(run_options.agent, selected)
     started = start_run(selected, run_options, rerun=failed, qualities=qualities)
     if not quiet:
         _announce(started.configuration)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from agentbench.attempt.record import AttemptRecord, UsageRecord
-from agentbench.core.display_text import counted, list_with_more, printable
+from agentbench.core.display_text import counted, list_with_more, one_line, printable
 from agentbench.integrity.records import ControlKind
 from agentbench.report.attempt_columns import verdict_word
 from agentbench.report.attempt_files import files_in
@@ -77,7 +77,7 @@ def _stages(record: AttemptRecord) -> Iterator[str]:
     for stage in record.stages:
         fact = stage.evidence.exception
         if fact is not None:
-            ending = printable(fact.text, limit=200)
+            ending = one_line(fact.text, limit=200)
         elif stage.ending is None:
             agent = stage.evidence.agent
             ending = agent.value if agent is not None else "nothing to do"

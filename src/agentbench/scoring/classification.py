@@ -246,7 +246,9 @@ def _from_exception(stage: StageName, fact: ExceptionFact) -> Failure:
         fault = Fault.INFRASTRUCTURE
     else:
         fault = reason.fault
-    detail = f"{fact.text} ({fact.where})" if fact.where else fact.text
+    # In tables and lines, ends of lines would be escapes.
+    detail = " ".join(fact.text.split())
+    detail += f" ({fact.where})" if fact.where else ""
     return Failure(stage=stage, reason=reason, fault=fault, detail=detail)
 
 

@@ -119,6 +119,9 @@ def read_draft(folder: Path) -> TaskDraft:
                 f"{name}: id: the folder's name is not a valid id; give one of [a-z0-9._-]+"
             )
         faults.extend(_missing_files(folder, table))
+    else:
+        # The files of `tasks init` are filled in after one message, not after two.
+        faults.extend(_unwritten_files(folder, Path("repo")))
     return TaskDraft(
         folder=folder,
         table=table,
@@ -180,10 +183,6 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
             yield f"{name}: repo.path: {files_folder} is not a folder"
         elif files_folder.resolve() != folder.resolve() / repo.path:
             yield f"{name}: repo.path: {files_folder} is a symlink; give the folder itself"
-        elif not any(files_folder.iterdir()):
-            what = "is empty; copy the project into it, at the buggy commit"
-            yield f"{name}: repo.path: {files_folder} {what}"
-
     yield from step_faults(folder, steps, is_solved=table.solution is not None)
     if verifier is not None and not steps:
         yield from folder_faults(folder / VERIFIER_FOLDER, "[verifier]")
@@ -213,6 +212,13 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
             from agentbench.tasks.compose_file import compose_faults  # imports a parser
 
             yield from compose_faults(folder / file)
+    yield from _unwritten_files(folder, repo.path)
+
+
+def _unwritten_files(folder: Path, repo: Path | None) -> Iterator[str]:
+    if repo is not None and (folder / repo).is_dir() and not any((folder / repo).iterdir()):
+        what = "is empty; copy the project into it, at the buggy commit"
+        yield f"{folder / TASK_FILE}: repo.path: {folder / repo} {what}"
     for patch in ("tests.patch", "solution.patch"):
         if os.path.lexists(folder / patch) and not (folder / patch).is_file():
             yield f"{folder / patch}: is not a file"

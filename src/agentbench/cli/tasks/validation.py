@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from agentbench.validation.task_proof import FollowRun
     from agentbench.validation.task_validation import ValidationResult, ValidationSettings
 
+_EXPECTED = {
+    "oracle": "with the reference solution, expected to be resolved",
+    "noop": "without a fix, expected to fail",
+}
+
 
 def validation_settings(
     validation: ValidationOptions,
@@ -87,6 +92,10 @@ def follow_runs(*, quiet: bool, verbose: bool) -> "FollowRun":
 
     def follow(run: "Run") -> None:
         print_warnings(run.warnings)
+        # Both runs print the same lines, and a failure is success in one of them.
+        expected = _EXPECTED.get(run.configuration.agent)
+        if expected is not None and not quiet:
+            say_line(f"{expected}: {counted(run.configuration.planned_attempts, 'attempt')}")
         follow_run(run, quiet=quiet, verbose=verbose)
         if run.resources.cancel.is_set():
             raise typer.Exit(ExitCode.INTERRUPTED)
