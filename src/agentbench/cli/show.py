@@ -155,8 +155,8 @@ def explanation(what: str | None, stage: str | None) -> str:
         raise UsageError(f"--stage: {stage!r} is not a stage; expected {', '.join(StageName)}")
     if what is None:
         reasons = "\n".join(f"{r.precedence:>2} {r:<22} {r.description}" for r in _reasons())
-        words = fill(", ".join(sorted(_words())), width=100, break_on_hyphens=False)
-        return f"{reasons}\n\nWords of reports, and rules of findings:\n{words}"
+        listed = fill(", ".join(sorted(_words())), width=100, break_on_hyphens=False)
+        return f"{reasons}\n\nWords of reports, and rules of findings:\n{listed}"
     if re.fullmatch(r"-?[0-9]{1,5}", what):
         code = int(what)
         of_stage = explain_exit_code(code, stage)

@@ -133,7 +133,8 @@ def _suggestion(detail: ErrorDetails, root: type[Schema]) -> str:
     # A table that was commented in above keys takes them over.
     for name, field in root.model_fields.items():
         owner = field.annotation
-        is_other = owner is not table and isinstance(owner, type) and issubclass(owner, Schema)
-        if is_other and key in owner.model_fields:
+        if not isinstance(owner, type) or not issubclass(owner, Schema) or owner is table:
+            continue
+        if key in owner.model_fields:
             return f"; it belongs to [{name}]"
     return f"; known here: {', '.join(known)}"

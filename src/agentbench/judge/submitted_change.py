@@ -58,10 +58,11 @@ class SubmittedChange:
                 "expected a patch or a tree, found " + ("both" if patch else "neither")
             )
         if isinstance(patch, Path):
+            file = patch
             try:
-                patch = patch.read_bytes()
+                patch = file.read_bytes()
             except OSError as error:
-                raise InputError(f"patch: {patch}: cannot be read: {error.strerror}") from None
+                raise InputError(f"patch: {file}: cannot be read: {error.strerror}") from None
         if patch is not None:
             # Half of a surrogate pair is not text: such a patch does not apply, by its author's
             # fault.

@@ -121,7 +121,7 @@ def read_draft(folder: Path) -> TaskDraft:
         faults.extend(_missing_files(folder, table))
     else:
         # The files of `tasks init` are filled in after one message, not after two.
-        faults.extend(_unwritten_files(folder, Path("repo")))
+        faults.extend(_unwritten_files(folder, "repo"))
     return TaskDraft(
         folder=folder,
         table=table,
@@ -215,7 +215,7 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
     yield from _unwritten_files(folder, repo.path)
 
 
-def _unwritten_files(folder: Path, repo: Path | None) -> Iterator[str]:
+def _unwritten_files(folder: Path, repo: str | None) -> Iterator[str]:
     if repo is not None and (folder / repo).is_dir() and not any((folder / repo).iterdir()):
         what = "is empty; copy the project into it, at the buggy commit"
         yield f"{folder / TASK_FILE}: repo.path: {folder / repo} {what}"

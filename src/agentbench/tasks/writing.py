@@ -144,9 +144,9 @@ def write_test_lists(
     assert isinstance(tests, AbstractTable)  # the file is a valid task.toml
     # Comments below the keys may be about the next table, such as a commented `[agent]`: keys
     # below them would become that table's when it is used.
-    body, comments = tests.value.body, []
-    while body and body[-1][0] is None:
-        comments.insert(0, body.pop())
+    body = tests.value.body
+    keys = max((n for n, (key, _) in enumerate(body, start=1) if key is not None), default=0)
+    comments, body[keys:] = body[keys:], []
     tests["fail_to_pass"] = _array(fail_to_pass)
     if pass_to_pass is not None:
         tests["pass_to_pass"] = _array(pass_to_pass)
