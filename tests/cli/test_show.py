@@ -6,7 +6,7 @@ import pytest
 
 import agentbench
 from agentbench.audit.audit import ATTEMPT_RULES, RUN_RULES, TASK_RULES
-from agentbench.cli.process_setup import EXIT_CODES, ExitCode
+from agentbench.cli.process_setup import EXIT_CODE_MEANINGS, ExitCode
 from agentbench.cli.show import explanation
 from agentbench.errors import UsageError
 from agentbench.integrity.finding_rules import ChangeRule, ControlRule
@@ -103,8 +103,8 @@ def test_a_number_is_an_exit_code(code):
 
 @pytest.mark.parametrize("code", ExitCode)
 def test_exit_code_of_the_program_is_explained_first(code):
-    first, _, of_stages = explanation(str(code.value), None).partition("\n\n")
-    assert first == f"Exit code {code.value} of agentbench: {EXIT_CODES[code]}"
+    first, _, of_stages = explanation(str(code.value), None).partition("\n")
+    assert first == f"Exit code {code.value} of agentbench itself: {EXIT_CODE_MEANINGS[code]}"
     assert of_stages == explain_exit_code(code.value)
 
 

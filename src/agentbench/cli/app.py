@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from agentbench.cli.process_setup import EXIT_CODES
+from agentbench.cli.process_setup import EXIT_CODE_MEANINGS
 from agentbench.core.display_text import printable
 from agentbench.core.extensions import Slot, offers
 
@@ -49,7 +49,7 @@ _MODULES = {
     "tasks": "tasks.commands",
 }
 """The module below agentbench.cli of each command whose module has another name."""
-_EPILOG = f"Exit codes: {'; '.join(f'{code} {text}' for code, text in EXIT_CODES.items())}."
+_EPILOG = "; ".join(f"{code.value} {meaning}" for code, meaning in EXIT_CODE_MEANINGS.items())
 
 
 class LazyCommands(TyperGroup):
@@ -171,7 +171,7 @@ def _add_debug_option(command: "Command") -> None:
 app = typer.Typer(
     name="agentbench",
     help="Tells whether a coding agent fixed a bug, why not, and whether it cheated.",
-    epilog=_EPILOG,
+    epilog=f"Exit codes: {_EPILOG}.",
     no_args_is_help=True,
     rich_markup_mode=None,  # rich's markup would double the time that --help takes
     pretty_exceptions_enable=False,

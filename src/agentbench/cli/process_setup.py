@@ -34,7 +34,7 @@ class ExitCode(IntEnum):
     CLOSED_PIPE = 141
 
 
-EXIT_CODES: Mapping[ExitCode, str] = MappingProxyType(
+EXIT_CODE_MEANINGS: Mapping[ExitCode, str] = MappingProxyType(
     {
         ExitCode.OK: "done, whatever the agents scored",
         ExitCode.CHECK_FAILED: "a check that you requested failed",
@@ -47,7 +47,6 @@ EXIT_CODES: Mapping[ExitCode, str] = MappingProxyType(
         ExitCode.CLOSED_PIPE: "the reader of a pipe ended first",
     }
 )
-"""The meanings of the exit codes, for `--help` and `explain`."""
 
 
 def guard_output() -> None:

@@ -12,7 +12,7 @@ import typer
 
 from agentbench.cli import completion, options
 from agentbench.cli.paged_text import line_style, print_paged
-from agentbench.cli.process_setup import EXIT_CODES, ExitCode
+from agentbench.cli.process_setup import EXIT_CODE_MEANINGS, ExitCode
 from agentbench.cli.run_execution import print_warnings
 from agentbench.core.display_text import list_with_more, printable
 from agentbench.core.extensions import Slot, offers
@@ -162,7 +162,7 @@ def explanation(what: str | None, stage: str | None) -> str:
         of_stage = explain_exit_code(code, stage)
         if stage is not None or code not in set(ExitCode):
             return of_stage
-        return f"Exit code {code} of agentbench: {EXIT_CODES[ExitCode(code)]}\n\n{of_stage}"
+        return f"Exit code {code} of agentbench itself: {EXIT_CODE_MEANINGS[ExitCode(code)]}\n{of_stage}"
     name = what.upper().replace("-", "_")
     if name in FailureReason.__members__:
         return explain_reason(FailureReason(name))
