@@ -104,12 +104,12 @@ def test_a_resolved_attempt_needs_no_reason():
     ("known", "line"),
     [
         ({"python": "3.11.2"}, "ran with Python 3.11.2, sandbox process"),
-        ({"image_name": "own:1"}, "ran with Python unknown of own:1, sandbox process"),
+        ({"image_name": "own:1"}, "ran with own:1, sandbox process"),
         (
             {"python": "3.9.2", "image_name": "agentbench/python:3.9"},
             "ran with Python 3.9.2 of agentbench/python:3.9, sandbox process",
         ),
-        ({}, "ran with Python unknown, sandbox process"),
+        ({}, "sandbox process"),
     ],
 )
 def test_the_python_and_its_image_are_named(known, line):

@@ -91,6 +91,10 @@ def test_an_agent_that_needs_a_model_is_refused_without_one():
     with pytest.raises(UsageError, match="--agent needs-one needs --model"):
         check_model(RunSettings(), NeedsOne())
     check_model(RunSettings(model="openai/x"), NeedsOne())
+    one = NeedsOne()
+    one.api_formats = frozenset({ApiFormat.ANTHROPIC_MESSAGES})
+    with pytest.raises(UsageError, match="as in --model anthropic/NAME"):
+        check_model(RunSettings(), one)
 
 
 def test_without_a_model_there_is_no_gateway():

@@ -59,8 +59,10 @@ def _head(record: AttemptRecord) -> Iterator[str]:
         yield f"{TAMPERED}: {names} (changed by the agent, and not judged)"
     environment = record.environment
     image = f" of {environment.image_name}" if environment.image_name else ""
-    python = f"Python {environment.python or 'unknown'}{image}"
-    yield printable(f"ran with {python}, sandbox {environment.sandbox}")
+    # The image of a script that judges needs no Python.
+    python = f"Python {environment.python}{image}" if environment.python else image[4:]
+    ran_with = f"ran with {python}, " if python else ""
+    yield printable(f"{ran_with}sandbox {environment.sandbox}")
 
 
 def _tracebacks(record: AttemptRecord) -> Iterator[str]:
@@ -115,7 +117,7 @@ def _agent_and_model(record: AttemptRecord) -> tuple[list[str], list[str]]:
 def usage_text(usage: UsageRecord) -> str:
     """The requests and tokens of an attempt."""
     return (
-        f"{usage.requests} requests, {usage.input_tokens} tokens in "
+        f"{counted(usage.requests, 'request')}, {usage.input_tokens} tokens in "
         f"({usage.cached_tokens} cached), {usage.output_tokens} out"
     )
 

@@ -16,7 +16,7 @@ from agentbench.core.extras import GATEWAY, require
 from agentbench.core.host import default_cache_dir
 from agentbench.core.schema import describe_validation_error
 from agentbench.errors import UsageError
-from agentbench.models.interface import ModelGateway
+from agentbench.models.interface import ApiFormat, ModelGateway
 from agentbench.sandbox.interface import SandboxProvider
 
 if TYPE_CHECKING:
@@ -111,7 +111,11 @@ def check_model(settings: RunSettings, agent: Agent) -> None:
     """
     has_model = _has_model(settings)
     if isinstance(agent, UsesModel) and agent.needs_model and not has_model:
-        raise UsageError(f"--agent {agent.name} needs --model, as in --model openai/NAME")
+        formats = agent.api_formats if isinstance(agent, SpeaksApiFormats) else frozenset()
+        # An example that the agent would refuse helps nobody.
+        provider = "anthropic" if formats == {ApiFormat.ANTHROPIC_MESSAGES} else "openai"
+        provider = "google" if formats == {ApiFormat.GEMINI_GENERATE} else provider
+        raise UsageError(f"--agent {agent.name} needs --model, as in --model {provider}/NAME")
     if has_model and agent.name not in REFERENCE_AGENTS:
         require("--model", GATEWAY)
 
