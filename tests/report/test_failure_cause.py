@@ -127,6 +127,14 @@ def test_a_models_failure_comes_with_its_unanswered_requests():
     assert cause.notes == ("Requests without an answer: rate_limit x2, timeout x1.",)
 
 
+def test_limit_of_processes_is_named():
+    record = ended("agent_run", agent=AgentEnding.TOOL_ERROR, agent_detail="agent exited 1")
+    log = "BlockingIOError: [Errno 11] Resource temporarily unavailable\n"
+    named = "The sandbox may have reached its limit of processes ([environment] pids)."
+    assert named in cause_of(record, holding(log=log)).notes
+    assert named not in cause_of(record, holding(log="sh: not found\n")).notes
+
+
 def test_a_change_that_is_not_judged_at_all_is_told():
     dropped = (DroppedPath(path="conftest.py", why="protected"),)
     patch = PatchRecord(

@@ -162,7 +162,8 @@ def explanation(what: str | None, stage: str | None) -> str:
         of_stage = explain_exit_code(code, stage)
         if stage is not None or code not in set(ExitCode):
             return of_stage
-        return f"Exit code {code} of agentbench itself: {EXIT_CODE_MEANINGS[ExitCode(code)]}\n{of_stage}"
+        own = EXIT_CODE_MEANINGS[ExitCode(code)]
+        return f"Exit code {code} of agentbench itself: {own}\n{of_stage}"
     name = what.upper().replace("-", "_")
     if name in FailureReason.__members__:
         return explain_reason(FailureReason(name))

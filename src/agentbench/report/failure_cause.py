@@ -31,6 +31,7 @@ from agentbench.test_runs.fallback import collection_fact
 
 _AGENT = StageName.AGENT_RUN
 _OUTPUT_LINES = 6
+_NO_PROCESS = ("Resource temporarily unavailable", "can't start new thread")
 _MAX_NAMED = 3
 _MAX_TEXT = 400  # characters of a message
 _MAX_COMMAND = 160
@@ -250,7 +251,10 @@ class _Investigation:
             return ()
         final = [f for f in self._record.failures if f.stage is StageName.FINAL_TEST]
         tests = tuple(_sentence(f"The final test failed, too: {f.detail}") for f in final[:1])
-        return (*self._patch_notes(), *tests)
+        # The kernel names no limit, and a task's author does not know that there is one.
+        is_full = any(said in line for line in self._tail(stage) for said in _NO_PROCESS)
+        limit = "The sandbox may have reached its limit of processes ([environment] pids)."
+        return (*([limit] if is_full else []), *self._patch_notes(), *tests)
 
     def _patch_notes(self) -> tuple[str, ...]:
         patch = self._record.patch
