@@ -195,5 +195,6 @@ def test_the_oracle_is_refused_for_a_task_without_a_solution(task):
     check_solutions("oracle", [task])
     unsolved = task.replace(answer_key=task.answer_key.replace(solution_patch=b""))
     with pytest.raises(InputError, match=r"has no solution\.patch, which --agent oracle applies"):
-        check_solutions("oracle", [task, unsolved])
+        check_solutions("oracle", [unsolved])
+    check_solutions("oracle", [task, unsolved])
     check_solutions("noop", [unsolved])

@@ -294,17 +294,20 @@ def run(
     """
     from agentbench.runs.argument_names import argument_of
     from agentbench.runs.options import RunOptions
+    from agentbench.runs.start import check_solutions
     from agentbench.validation.stored_proof import read_proof
     from agentbench.validation.task_quality import quality_in_proof
 
     cache_dir = usable_cache_dir()
     failed = selection.failed_attempts(runs_dir)
     selected = selection.load(cache_dir, failed)
+    if failed is None:
+        check_solutions(agent.agent, selected)
     qualities = {
         task.id: quality_in_proof(read_proof(task.folder, digest=task.digest)) for task in selected
     }
     selected = selection.without_unfair(selected, qualities)
-    from agentbench.runs.start import check_solutions, start_run
+    from agentbench.runs.start import start_run
 
     # fmt: off
     run_options = RunOptions(
@@ -333,7 +336,6 @@ def run(
         names = [name for name, source in sources.items() if source and source.name != "DEFAULT"]
         given = {argument_of(name) for name in names}
         run_options = failed.options(run_options, given=given)
-    check_solutions(run_options.agent, selected)
     started = start_run(selected, run_options, rerun=failed, qualities=qualities)
     if not quiet:
         _announce(started.configuration)

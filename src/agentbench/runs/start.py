@@ -156,10 +156,10 @@ def _missing_in(
 
 
 def check_solutions(agent: object, tasks: Sequence[Task]) -> None:
-    """Refuse the oracle for tasks without a reference solution, except to validate them.
+    """Refuse the oracle if no task has a reference solution, except to validate tasks.
 
     Raises:
-        InputError: a task has nothing that the oracle could apply.
+        InputError: no task has anything that the oracle could apply.
     """
     if agent != "oracle":
         return
@@ -168,7 +168,8 @@ def check_solutions(agent: object, tasks: Sequence[Task]) -> None:
         for task in tasks
         if task.scripted_solution is None and not task.answer_key.solution_patch.strip()
     ]
-    if unsolved:
+    # Others of the same catalogue can be run; the attempt says what is missing.
+    if unsolved and len(unsolved) == len(tasks):
         what = "has no solution.patch, which --agent oracle applies"
         raise InputError(*(f"{folder}: {what}" for folder in unsolved))
 
