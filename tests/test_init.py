@@ -15,6 +15,10 @@ def test_every_public_name_leads_to_the_thing_of_that_name():
         assert getattr(agentbench, name).__name__ == name
 
 
+def test_completion_shows_the_public_names():
+    assert set(agentbench.__all__) <= set(dir(agentbench))
+
+
 def test_a_name_that_is_not_there_is_missed_as_everywhere():
     with pytest.raises(AttributeError, match="module 'agentbench' has no attribute 'nothing'"):
         _ = agentbench.nothing

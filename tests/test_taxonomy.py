@@ -219,6 +219,12 @@ def test_each_scenario_of_the_seed_gives_its_code(stage, exit_code, exception, c
     assert FailureReason.from_stage(stage, exit_code, exception) is named(code)
 
 
+@pytest.mark.parametrize("exit_code", ["1", None])
+def test_an_exit_code_that_is_no_number_is_refused(exit_code):
+    with pytest.raises(TypeError, match="exit_code: expected an int, found "):
+        FailureReason.from_stage("setup", exit_code)
+
+
 @pytest.mark.parametrize("stage", StageName)
 @pytest.mark.parametrize(("exception", "code"), EXCEPTIONS[:-1])
 def test_an_exception_comes_before_any_exit_code(stage, exception, code):

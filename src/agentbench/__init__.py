@@ -1,9 +1,10 @@
-"""agentbench determines whether a coding agent fixed a bug, why not, and that nobody cheated."""
+"""agentbench determines whether a coding agent fixed a bug, why not, and whether it cheated."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from agentbench.agents.interface import AgentOutcome
     from agentbench.attempt.record import AttemptRecord
     from agentbench.judge.judge import Judge
     from agentbench.judge.judge_verdict import JudgeVerdict
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from agentbench.judge.scoring import Submission
     from agentbench.runs.api import run_attempt, run_tasks
     from agentbench.runs.options import RunOptions
+    from agentbench.sandbox.interface import Command
+    from agentbench.scoring.evidence import AgentEnding
     from agentbench.tasks.loading import load_tasks
 
     # An extension, so not in `__all__`: without its folder the name is missing.
@@ -19,7 +22,10 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AgentEnding",
+    "AgentOutcome",
     "AttemptRecord",
+    "Command",
     "Judge",
     "JudgeVerdict",
     "RewardKind",
@@ -32,7 +38,10 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AgentEnding": "scoring.evidence",
+    "AgentOutcome": "agents.interface",
     "AttemptRecord": "attempt.record",
+    "Command": "sandbox.interface",
     "Judge": "judge.judge",
     "JudgeVerdict": "judge.judge_verdict",
     "RewardKind": "judge.reward_kind",
@@ -53,3 +62,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value: object = vars(import_module(f"{__name__}.{_HOMES[name]}"))[name]
     return value
+
+
+def __dir__() -> list[str]:
+    # The names are loaded on first use, so `dir` and completion in a shell would not show them.
+    return sorted(__all__)

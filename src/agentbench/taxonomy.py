@@ -106,6 +106,7 @@ class FailureReason(StrEnum):
 
         Raises:
             ValueError: there is no such stage.
+            TypeError: the exit code is no number; its text would otherwise count as a failure.
 
         >>> FailureReason.from_stage("setup", 124)
         <FailureReason.SETUP_TIMEOUT: 'SETUP_TIMEOUT'>
@@ -115,6 +116,9 @@ class FailureReason(StrEnum):
         name = _stage_name(stage)
         if exception is not None:
             return cls._from_exception(exception)
+        if not isinstance(exit_code, int):
+            found = type(exit_code).__name__
+            raise TypeError(f"exit_code: expected an int, found {found}: {exit_code!r}")
         if exit_code in TIMEOUT_EXIT_CODES:
             return cls.SETUP_TIMEOUT if name is StageName.SETUP else cls.TIMEOUT
         if name is StageName.BASELINE_RUN:

@@ -245,6 +245,11 @@ def test_malformed_or_escaping_patch_is_an_error(solve, workspace, patch):
     assert contents(workspace) == before
 
 
+def test_text_that_names_a_file_has_a_hint(solve):
+    assert "pass pathlib.Path(…) to judge the file" in solve(b"fixes/my.patch\n").detail
+    assert "pathlib" not in solve(b"not a patch\n").detail
+
+
 @pytest.mark.parametrize("patch", [None, b""])
 def test_empty_patch_changes_nothing(solve, workspace, patch):
     before = contents(workspace)

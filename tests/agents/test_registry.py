@@ -149,6 +149,7 @@ def test_imported_agent_keeps_its_name(name):
         ("my_agents:three", "found (problem, sandbox, budget)"),
         ("my_agents:keyword_only", "expected a function of (problem, sandbox, budget, model)"),
         ("no_such_module_here:x", "there is no module 'no_such_module_here' in this folder"),
+        ("my_agents.py:three", "for a file my_agents.py in this folder, write my_agents:three"),
         (":x", "but '' is not a module name"),
         (".relative:x", "but '.relative' is not a module name"),
         ("my agents:x", "there is no module 'my agents'"),

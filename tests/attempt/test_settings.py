@@ -13,6 +13,7 @@ CHANGED = {
     "timeout_scale": 2.0,
     "max_outage": timedelta(minutes=3),
     "attempt_timeout": timedelta(hours=1),
+    "agent_timeout": timedelta(minutes=5),
     "integrity_controls": ControlLevel.OFF,
     "prices": Path("/prices.json"),
 }
@@ -43,6 +44,13 @@ def test_stage_time_limits_are_scaled(tmp_path):
     assert limits[StageName.AGENT_RUN] == timedelta(seconds=18)
     assert limits[StageName.GIT_CLONE] == timedelta(hours=1)
     assert limits[StageName.GIT_CHECKOUT] == timedelta(minutes=20)
+
+
+def test_agent_timeout_replaces_the_tasks_own_and_is_not_scaled(tmp_path):
+    task = small_task(tmp_path / "small", agent="timeout_s = 9")
+    settings = RunSettings(agent_timeout=timedelta(seconds=3), timeout_scale=2.0)
+    assert stage_timeout(StageName.AGENT_RUN, task, settings) == timedelta(seconds=3)
+    assert stage_timeout(StageName.SETUP, task, settings) == settings.scaled(task.setup.timeout_s)
 
 
 def test_attempt_limit_exceeds_those_of_its_stages(tmp_path):

@@ -44,8 +44,9 @@ def test_csv_and_markdown_have_a_row_for_each_attempt(cli, runs_dir):
     rows = list(csv.reader(io.StringIO(report(cli, runs_dir, "--format", "csv").stdout)))
     assert len(rows) == 3
     text = report(cli, runs_dir, "--format", "markdown").stdout
-    rows = text[text.index("| run | task") :].splitlines()
-    assert len(rows) == 4
+    table, _, causes = text[text.index("| run | task") :].partition("\n\nWhy attempts failed\n\n")
+    assert len(table.splitlines()) == 4
+    assert causes.startswith("- `one` 2: `")
 
 
 def test_several_runs_are_reported_together_and_told_apart(cli, runs_dir, monkeypatch):

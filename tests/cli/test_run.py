@@ -258,7 +258,7 @@ def test_a_command_that_does_not_exist_is_found_before_the_first_attempt(run, tm
 BROKEN = """
 class Mine:
     def solve(self, problem, sandbox, budget, model):
-        sandbox.run("ls")
+        sandbox.listen("ls")
 """
 
 
@@ -266,7 +266,7 @@ def test_an_agent_that_breaks_every_time_looks_broken(run, cli, tmp_path):
     (tmp_path / "broken.py").write_text(BROKEN)
     said = run("-a", "broken:Mine", "--run-id", "mine")
     assert said.code == 0, said.stderr
-    error = "AttributeError: 'str' object has no attribute 'timeout' (broken.py, line 4)"
+    error = "AttributeError: 'AgentSandbox' object has no attribute 'listen' (broken.py, line 4)"
     assert said.stderr.splitlines()[-1] == (
         f"All 2 attempts ended in the same agent error: {error}"
     )

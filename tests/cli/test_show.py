@@ -1,9 +1,15 @@
 import json
+import re
+from pathlib import Path
 
 import pytest
 
+import agentbench
+from agentbench.audit.audit import ATTEMPT_RULES, RUN_RULES, TASK_RULES
+from agentbench.cli.process_setup import EXIT_CODE_MEANINGS, ExitCode
 from agentbench.cli.show import explanation
 from agentbench.errors import UsageError
+from agentbench.integrity.finding_rules import ChangeRule, ControlRule
 from agentbench.report.taxonomy_page import explain_exit_code, explain_reason
 from agentbench.taxonomy import FailureReason
 
@@ -76,7 +82,7 @@ def test_an_unknown_stage_and_a_log_as_json_are_usage_errors(cli, runs_dir):
 
 
 def test_without_a_question_all_reasons_are_listed_by_precedence():
-    lines = explanation(None, None).splitlines()
+    lines = explanation(None, None).partition("\n\n")[0].splitlines()
     assert len(lines) == len(FailureReason)
     assert [int(line.split()[0]) for line in lines] == sorted(r.precedence for r in FailureReason)
     assert {line.split()[1] for line in lines} == set(FailureReason)
@@ -92,7 +98,27 @@ def test_a_reason_is_found_however_it_is_written(reason):
 @pytest.mark.parametrize("code", ["0", "137", "-9", "99999"])
 def test_a_number_is_an_exit_code(code):
     assert explanation(code, "setup") == explain_exit_code(int(code), "setup")
-    assert explanation(code, None) == explain_exit_code(int(code), None)
+    assert explanation(code, None).endswith(explain_exit_code(int(code), None))
+
+
+@pytest.mark.parametrize("code", ExitCode)
+def test_exit_code_of_the_program_is_explained_first(code):
+    first, _, of_stages = explanation(str(code.value), None).partition("\n")
+    assert first == f"Exit code {code.value} of agentbench itself: {EXIT_CODE_MEANINGS[code]}"
+    assert of_stages == explain_exit_code(code.value)
+
+
+def test_every_rule_of_a_finding_is_explained():
+    rules = {"quarantined", "excluded", "weak", "sealed", "blind", "flaky", "valid"}
+    rules |= {*TASK_RULES, *RUN_RULES, *ATTEMPT_RULES, *ControlRule, *ChangeRule}
+    for file in Path(agentbench.__file__).parent.rglob("*.py"):
+        rules |= set(re.findall(r'\brule="([a-z-]+)"|warning: ([a-z-]+): \{', file.read_text()))
+    names = {name for rule in rules for name in ([rule] if isinstance(rule, str) else rule) if name}
+    assert "gateway-token" in names
+    listed = explanation(None, None)
+    for name in names:
+        assert explanation(name, None).startswith(f"{name.removesuffix('-with-tests')}: ")
+        assert name in listed
 
 
 @pytest.mark.parametrize("what", ["1.5", "123456", "", "tests failed", "\u0663"])

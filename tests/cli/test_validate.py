@@ -16,7 +16,8 @@ pytestmark = pytest.mark.full
 def validate(cli, sandbox, tmp_path):
     def validate(path, *arguments):
         where = ("--sandbox", sandbox, "--runs-dir", tmp_path / "runs", "--repeat", "1")
-        return cli("validate", path, *where, "--quiet", *arguments)
+        quiet = () if "-v" in arguments else ("--quiet",)
+        return cli("validate", path, *where, *quiet, *arguments)
 
     return validate
 
@@ -38,6 +39,14 @@ def test_its_runs_are_neither_the_last_nor_in_the_list(validate, cli, tasks, san
     assert [path.parent.name for path in runs.glob("*/run.json")] == ["mine"]
     (proof, *_others) = sorted(folder.name for folder in (runs / "validation").iterdir())
     assert cli("show", proof, "first", "--runs-dir", runs).code == 0
+
+
+def test_progress_says_what_each_run_is_expected_to_show(validate, tasks):
+    lines = validate(tasks / "first", "-v").stderr.splitlines()
+    with_solution = lines.index("with the reference solution, expected to be resolved: 1 attempt")
+    without = lines.index("without a fix, expected to fail: 1 attempt")
+    assert lines[with_solution + 1].startswith("1/1 first resolved ")
+    assert lines[without + 1].startswith("1/1 first TESTS_FAILED ")
 
 
 def test_a_task_that_does_not_is_1_and_says_why(validate, tasks):

@@ -174,7 +174,7 @@ KINDS = (
     ),
     Failing(
         name="model that is down", reason=R.LLM_ERROR, fault=Fault.INFRASTRUCTURE,
-        agent=f"{FAULTY}model_is_down", words=("LLMError: 429 for ever",),
+        agent=f"{FAULTY}model_is_down", words=("429 for ever",),
     ),
     Failing(
         name="broken tool", reason=R.TOOL_ERROR, agent=f"{FAULTY}tool_is_broken",
@@ -275,7 +275,7 @@ def quarantined() -> AttemptRecord:
 RECORDED: Mapping[str, tuple[AttemptRecord, str]] = {
     "lost sandbox": (
         lost(),
-        "The sandbox failed during setup: SandboxError: the engine went away.",
+        "The sandbox failed during setup: the engine went away.",
     ),
     "cancelled run": (interrupted(), "The run was cancelled during setup."),
     "quarantine": (

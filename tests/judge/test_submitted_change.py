@@ -58,6 +58,14 @@ def test_a_patch_needs_no_last_line_feed(patch: str | bytes) -> None:
     assert SubmittedChange.of(patch=patch) == SubmittedChange.of(patch="diff\n")
 
 
+def test_a_patch_may_be_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "fix.patch"
+    with pytest.raises(InputError, match=r"^patch: .*fix\.patch: cannot be read: No such file"):
+        SubmittedChange.of(patch=file)
+    file.write_text("diff\n")
+    assert SubmittedChange.of(patch=file) == SubmittedChange.of(patch="diff\n")
+
+
 def test_a_patch_is_no_tree() -> None:
     tree = SubmittedChange.of(tree=tar_of())
     assert tree.digest != SubmittedChange.of(patch=tree.content).digest

@@ -103,14 +103,14 @@ def test_output_that_the_sentence_repeats_is_left_out():
     fact = exception_fact(StageName.GIT_CLONE, GitCloneError("exited 1:\nno network"))
     log = "fetching\nno network\n"
     cause = cause_of(ended("git_clone", exception=fact), holding(log=log))
-    assert cause.summary == "The clone failed: GitCloneError: exited 1: no network."
+    assert cause.summary == "The clone failed: exited 1: no network."
     assert cause.output == ("fetching",)
 
 
 def test_an_exception_of_a_deadline_says_so():
     fact = exception_fact(StageName.GIT_CLONE, GitCloneTimeoutError("still running after 2 s"))
     summary = cause_of(ended("git_clone", exception=fact)).summary
-    assert summary == "The clone ran out of time: GitCloneTimeoutError: still running after 2 s."
+    assert summary == "The clone ran out of time: still running after 2 s."
 
 
 @pytest.mark.parametrize("stage", ["setup", "agent_run"])
@@ -125,6 +125,14 @@ def test_a_models_failure_comes_with_its_unanswered_requests():
     cause = cause_of(record.replace(usage=usage))
     assert cause.summary == "The agent's model failed: 429 for ever."
     assert cause.notes == ("Requests without an answer: rate_limit x2, timeout x1.",)
+
+
+def test_limit_of_processes_is_named():
+    record = ended("agent_run", agent=AgentEnding.TOOL_ERROR, agent_detail="agent exited 1")
+    log = "BlockingIOError: [Errno 11] Resource temporarily unavailable\n"
+    named = "The sandbox may have reached its limit of processes ([environment] pids)."
+    assert named in cause_of(record, holding(log=log)).notes
+    assert named not in cause_of(record, holding(log="sh: not found\n")).notes
 
 
 def test_a_change_that_is_not_judged_at_all_is_told():

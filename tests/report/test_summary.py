@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from agentbench.attempt.record import TimingRecord, UsageRecord
 from agentbench.cli.show import explanation
 from agentbench.errors import UsageError
-from agentbench.integrity.finding_rules import ControlRule
+from agentbench.integrity.finding_rules import ChangeRule, ControlRule
 from agentbench.report.summary import (
     Rate,
     ResultSummary,
@@ -129,9 +129,11 @@ def test_no_attempt_is_ever_left_out(attempts):
 
 def test_words_of_reports_are_explained():
     runners = {runner.value for runner in REPORTS}
-    assert {"quarantined", "tampered", *ControlRule, *runners} == set(WORDS)
+    assert {"quarantined", "tampered", *ControlRule, *ChangeRule, *runners} <= set(WORDS)
     for word in ("quarantined", "QUARANTINED", "tampered-with-tests", "tampered with tests"):
         assert explanation(word, None).startswith(f"{word.lower().split('-')[0].split()[0]}: ")
     assert explanation("blind-control-passed", None).startswith("blind-control-passed: A critical")
-    with pytest.raises(UsageError, match=r"neither an exit code nor a reason.*quarantined"):
-        explanation("nonsense", None)
+    # A tag of behaviour has the same name.
+    assert explanation("quarantined", None).startswith("quarantined: An attempt with a critical")
+    with pytest.raises(UsageError, match="nor a word of reports; did you mean quarantined"):
+        explanation("quarantine", None)

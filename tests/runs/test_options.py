@@ -23,6 +23,7 @@ from tests.fakes.scripted_model import Fail, Reset, Say, ScriptedModel, for_ever
         ({"max_failures": 0}, "--max-failures: 0 is not above 0"),
         ({"max_outage": timedelta(seconds=-1)}, "--max-outage: "),
         ({"attempt_timeout": timedelta(0)}, "--attempt-timeout: 0:00:00 is not above 0"),
+        ({"agent_timeout": timedelta(0)}, "--agent-timeout: 0:00:00 is not above 0"),
         ({"timeout_scale": float("nan")}, "--timeout-scale: nan"),
         ({"run_id": "../x"}, "--run-id: '../x' is not a plain name"),
         ({"timeout_scale": 0.0}, "--timeout-scale: 0.0"),
@@ -37,6 +38,19 @@ def test_a_number_that_makes_no_sense_is_refused(wrong, said):
     with pytest.raises(UsageError) as caught:
         RunOptions(**wrong).check()
     assert str(caught.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"retires": 1}, "RunOptions: retires: there is no such argument; did you mean retries?"),
+        ({"retries": "x"}, "RunOptions: retries: 'x' is not a whole number"),
+    ],
+)
+def test_a_wrong_argument_is_named(wrong, said):
+    with pytest.raises(UsageError) as caught:
+        RunOptions(**wrong)
+    assert str(caught.value) == said
 
 
 @pytest.mark.parametrize("option", ["record", "replay"])
@@ -77,6 +91,10 @@ def test_an_agent_that_needs_a_model_is_refused_without_one():
     with pytest.raises(UsageError, match="--agent needs-one needs --model"):
         check_model(RunSettings(), NeedsOne())
     check_model(RunSettings(model="openai/x"), NeedsOne())
+    one = NeedsOne()
+    one.api_formats = frozenset({ApiFormat.ANTHROPIC_MESSAGES})
+    with pytest.raises(UsageError, match="as in --model anthropic/NAME"):
+        check_model(RunSettings(), one)
 
 
 def test_without_a_model_there_is_no_gateway():

@@ -9,7 +9,7 @@ from agentbench.agents.command import CommandAgent
 from agentbench.agents.interface import AgentOutcome
 from agentbench.agents.reference import NoopAgent
 from agentbench.errors import InputError, UsageError
-from agentbench.runs.start import check_agent_programs, resume_run, start_run
+from agentbench.runs.start import check_agent_programs, check_solutions, resume_run, start_run
 from agentbench.runs.store.configuration import RunEnding
 from agentbench.runs.store.reading import read_run
 from agentbench.runs.store.store import RunStore
@@ -189,3 +189,12 @@ def test_what_the_infrastructure_failed_to_the_last_retry_is_made_again_when_ask
     assert again.retry_of == 1
     assert again.failure_reason is FailureReason.TESTS_FAILED
     assert len(resume_run(run.store.folder, agent=agent, retry_lost=True).planned) == 0
+
+
+def test_the_oracle_is_refused_for_a_task_without_a_solution(task):
+    check_solutions("oracle", [task])
+    unsolved = task.replace(answer_key=task.answer_key.replace(solution_patch=b""))
+    with pytest.raises(InputError, match=r"has no solution\.patch, which --agent oracle applies"):
+        check_solutions("oracle", [unsolved])
+    check_solutions("oracle", [task, unsolved])
+    check_solutions("noop", [unsolved])

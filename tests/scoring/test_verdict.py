@@ -421,6 +421,15 @@ BASELINES = {
 }
 
 
+def test_missing_tests_to_fix_are_named_in_the_baseline():
+    failure = baseline_failure(expecting(), ran(case(B), exit_code=0))
+    assert failure.reason is FailureReason.NO_TESTS_COLLECTED
+    assert failure.detail == (
+        f"no test to fix ran in the baseline: {A}: not among the 1 test that ran; does tests.patch "
+        "add them?"
+    )
+
+
 @pytest.mark.parametrize(("evidence", "expected"), BASELINES.values(), ids=BASELINES)
 def test_baseline_is_judged_by_its_report(evidence, expected):
     failure = baseline_failure(expecting(), evidence)

@@ -169,6 +169,13 @@ def test_a_folder_without_a_task_is_named_in_a_warning(task_folder, mirrors, tmp
     )
 
 
+def test_a_listed_test_that_no_file_has_is_named_in_a_warning(task_folder, mirrors, tmp_path):
+    listed = '[tests]\nfail_to_pass = ["test_code.py::test_last[1]", "test_code.py::test_lasst"]\n'
+    task_folder("a", toml=f"{TOML}{listed}")
+    (warning,) = load_tasks([tmp_path / "tasks"], mirrors=mirrors).warnings
+    assert "not found in the files, with the hidden tests: test_code.py::test_lasst;" in warning
+
+
 def test_duplicate_ids_are_refused(task_folder, mirrors, tmp_path):
     task_folder("a", toml=TOML.replace("[repo]", 'id = "same"\n[repo]'))
     task_folder("b", toml=TOML.replace("[repo]", 'id = "same"\n[repo]'), instruction=" \n")

@@ -21,6 +21,10 @@ def test_missing_parts_of_new_task_are_reported(folder):
     assert [fault.removeprefix(f"{folder}/") for fault in read_draft(folder).faults] == [
         "task.toml: title: '' is empty",
         "instruction.md: has only a comment; it holds the instruction for the agent",
+        f"task.toml: repo.path: {folder}/repo is empty; copy the project into it, at the buggy "
+        "commit",
+        "tests.patch: has only comments; write the patch as `git diff` prints it",
+        "solution.patch: has only comments; write the patch as `git diff` prints it",
     ]
     text = (folder / "task.toml").read_text().replace('title = ""', 'title = "Wrong"')
     (folder / "task.toml").write_text(text)

@@ -153,6 +153,14 @@ def test_every_key_of_the_format_is_read():
         ('[environment]\nenv = { A = "\\u0000" }', "environment.env.A: '\\x00' contains a NUL"),
         ('[environment]\nimage = "-v/:/x"', "environment.image: '-v/:/x' does not match"),
         ('[environment]\nimage = "a"\ndockerfile = "b"', "environment: takes `image` or"),
+        (
+            '[agent]\nfail_to_pass = ["a.py::b"]',
+            "agent.fail_to_pass: unknown key; it belongs to [tests",
+        ),
+        (
+            '[tests]\nfail_to_pass = ["a.py::b"]\npass_to_pass = ["a.py::b"]',
+            "tests: takes a test in `fail_to_pass` or in `pass_to_pass`, not in both; found",
+        ),
         ('[environment]\ndockerfile = "../Dockerfile"', "environment.dockerfile: '../Docker"),
     ],
 )

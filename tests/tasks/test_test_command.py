@@ -135,3 +135,8 @@ def test_command_that_runs_no_test_is_refused(start, option):
     with pytest.raises(ValueError, match="expected a command that runs tests") as caught:
         parse_test_command(f"{start} -q {option}")
     assert f"{option} runs none" in str(caught.value)
+
+
+def test_command_of_another_language_without_a_runner_has_a_hint():
+    with pytest.raises(ValueError, match="found 'npm test': a project in another language names"):
+        parse_test_command("npm test")

@@ -111,6 +111,14 @@ def test_comments_and_line_ends_are_kept(task_file):
     assert after.endswith("]\r\n[agent]\r\na = 1\r\n")
 
 
+def test_lists_stay_in_their_table_when_the_next_one_is_commented_in(task_file):
+    before = '[tests]\ncommand = "pytest"  # all\n# paths = []\n\n# [agent]\n# timeout_s = 1\n'
+    after = rewritten(task_file, before, fail_to_pass=["t.py::a"], pass_to_pass=["t.py::b"])
+    assert after.endswith("]\n# paths = []\n\n# [agent]\n# timeout_s = 1\n")
+    used = tomllib.loads(after.replace("# [agent]", "[agent]"))
+    assert (used["tests"]["fail_to_pass"], used["agent"]) == (["t.py::a"], {})
+
+
 def test_pass_to_pass_is_replaced_only_by_a_list(task_file):
     before = '[tests]\npass_to_pass = "baseline"\n'
     after = rewritten(task_file, before, fail_to_pass=["t.py::a"], pass_to_pass=None)

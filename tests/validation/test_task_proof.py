@@ -258,6 +258,13 @@ def test_an_invalid_task_is_explained_with_its_test_and_its_run(tmp_path, change
     assert (Path(words[2]) / "attempts" / words[3] / "1").is_dir()
 
 
+def test_listed_test_that_no_run_has_is_a_fault(tmp_path):
+    task = small_task(tmp_path / "a", fail_to_pass=(*LISTED, "tests/test_basket.py::test_gone"))
+    (proof,) = run_proofs({tmp_path / "a": task}, options_of(tmp_path), follow).values()
+    what = "fail_to_pass lists what no run has; --write-ids finds the ids: "
+    assert f"{what}tests/test_basket.py::test_gone" in proof.faults
+
+
 def test_deciding_tests_are_written_or_failures_reported(tmp_path):
     messages = []
     tasks = {tmp_path / name: small_task(tmp_path / name, fail_to_pass=()) for name in "ab"}

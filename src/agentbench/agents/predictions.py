@@ -153,4 +153,8 @@ class PredictionsAgent:
         errors = (line for line in lines if line.startswith(beginning) and line != _IGNORED_LINE)
         first = next(errors, lines[-1] if lines else f"ended in {result.ending.value}")
         detail = f"the model's patch {what}: {first}"
+        name = patch.strip()
+        if b"\n" not in name and name.endswith((b".patch", b".diff")):
+            # Never look for the file: the text may come from a model, or from another machine.
+            detail += "; the text looks like a file's name: pass pathlib.Path(…) to judge the file"
         return AgentOutcome(ending=ending, detail=detail, command=result)

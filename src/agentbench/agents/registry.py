@@ -3,7 +3,7 @@
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,7 +63,10 @@ class PredictionName:
 
 
 SolveFunction = Callable[[Problem, Sandbox, Budget, ModelEndpoint | None], AgentOutcome]
-AgentLike = Agent | type[Agent] | SolveFunction
+_AsyncSolveFunction = Callable[
+    [Problem, Sandbox, Budget, ModelEndpoint | None], Coroutine[object, object, AgentOutcome]
+]
+AgentLike = Agent | type[Agent] | SolveFunction | _AsyncSolveFunction
 """An object that a Python program may pass as an agent."""
 
 
@@ -188,10 +191,13 @@ def _built_in(
 
 def _import_attribute(path: str) -> object:
     module_name, _, attribute = path.partition(":")
-    if "/" in module_name or not all(module_name.split(".")):
+    # A file `agent.py` could be a module `py` of a package `agent`, but hardly ever is.
+    is_file = module_name.endswith(".py")
+    if is_file or "/" in module_name or not all(module_name.split(".")):
+        own = Path(module_name).stem if is_file else "my_agent"
         raise UsageError(
             f"--agent {path}: expected package.module:attribute, but {module_name!r} is not a "
-            "module name; for a file my_agent.py in this folder, write my_agent:attribute"
+            f"module name; for a file {own}.py in this folder, write {own}:{attribute}"
         )
     current_folder = str(Path.cwd())
     if current_folder not in sys.path:

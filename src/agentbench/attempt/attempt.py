@@ -219,7 +219,9 @@ class Attempt:
             evidence = running.output.evidence if running.output is not None else Evidence()
             if error is not None:
                 error = self._cause(name, error)
-                evidence = Evidence(exception=exception_fact(name, error))
+                evidence = Evidence(
+                    exception=exception_fact(name, error), own_seconds=evidence.own_seconds
+                )
                 said = f"{type(error).__name__}: {error}\n"
                 log.write(Stream.STDERR, said.encode("utf-8", "backslashreplace"))
                 # Ask for images again: one may have been removed or built again.

@@ -27,7 +27,7 @@ from agentbench.scoring.evidence import Evidence
 from agentbench.scoring.steps import combined_evidence
 
 _SKIPPED_FOR_A_SCRIPT = (
-    "not applicable: a script of the task judges, and they change tests of pytest"
+    "not applicable: the task's own script judges, and control runs change what tests expect"
 )
 _JUDGED_IN_PLACE = (
     "not applicable: a script of the task judges in the agent's own container, which is weaker: "

@@ -74,6 +74,9 @@ class RunSettings(Schema):
     """Seconds to wait for a lost engine, model or disk; null: 900, 60 for a disk."""
     attempt_timeout: timedelta | None = Field(default=None, alias="attempt_timeout_s")
     """The limit of a whole attempt in seconds; null: the sum of its stages' limits and a margin."""
+    agent_timeout: timedelta | None = Field(default=None, alias="agent_timeout_s")
+    """The limit of the agent's work in seconds, of each step's in a task with steps; null: each
+    task's own, scaled."""
     use_cache: bool = True
     """Whether prepared tasks are taken from the cache and stored in it."""
     registry: str | None = None
@@ -129,6 +132,8 @@ class RunSettings(Schema):
             raise UsageError(f"--max-outage: {self.max_outage} is below 0")
         if self.attempt_timeout is not None and self.attempt_timeout <= timedelta(0):
             raise UsageError(f"--attempt-timeout: {self.attempt_timeout} is not above 0")
+        if self.agent_timeout is not None and self.agent_timeout <= timedelta(0):
+            raise UsageError(f"--agent-timeout: {self.agent_timeout} is not above 0")
         if not 0 < self.timeout_scale < float("inf"):
             raise UsageError(f"--timeout-scale: {self.timeout_scale} is not above 0")
         if self.registry is not None:
@@ -177,6 +182,8 @@ def _check_registry(registry: str) -> None:
 
 def stage_timeout(stage: StageName, task: Task, settings: RunSettings) -> timedelta:
     """The time limit of a stage; in git_clone, of each of its two parts."""
+    if stage is StageName.AGENT_RUN and settings.agent_timeout is not None:
+        return settings.agent_timeout * max(1, len(task.pending_steps))
     return settings.scaled(_SECONDS[stage](task))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from agentbench.cli.process_setup import EXIT_CODE_MEANINGS
 from agentbench.core.display_text import printable
 from agentbench.core.extensions import Slot, offers
 
@@ -26,7 +27,7 @@ _OWN_HELP = {
     "compare": "Compare two runs: flips, and statistical significance.",
     "show": "Show one attempt: why it failed, its stages and its patch.",
     "audit": "Search tasks and runs for known leaks without running anything.",
-    "explain": "Explain a failure reason or an exit code.",
+    "explain": "Explain a failure reason, an exit code or a word of reports.",
     "mcp": "Serve tests over the Model Context Protocol.",
     "gateway": "Run a gateway to a model: it counts, limits and records.",
     "doctor": "Check whether this machine has what agentbench needs.",
@@ -48,12 +49,7 @@ _MODULES = {
     "tasks": "tasks.commands",
 }
 """The module below agentbench.cli of each command whose module has another name."""
-_EPILOG = (
-    "Exit codes: 0 done, whatever the agents scored; 1 a check that you requested failed; "
-    "2 wrong usage; 65 a task, run or import file is wrong; 69 the sandbox or engine is not "
-    "available; 70 a bug in agentbench; 75 some attempt ended in an infrastructure failure; "
-    "130 interrupted; 141 the reader of a pipe ended first."
-)
+_EPILOG = "; ".join(f"{code.value} {meaning}" for code, meaning in EXIT_CODE_MEANINGS.items())
 
 
 class LazyCommands(TyperGroup):
@@ -174,8 +170,8 @@ def _add_debug_option(command: "Command") -> None:
 
 app = typer.Typer(
     name="agentbench",
-    help="Tells whether a coding agent fixed a bug, why not, and that nobody cheated.",
-    epilog=_EPILOG,
+    help="Tells whether a coding agent fixed a bug, why not, and whether it cheated.",
+    epilog=f"Exit codes: {_EPILOG}.",
     no_args_is_help=True,
     rich_markup_mode=None,  # rich's markup would double the time that --help takes
     pretty_exceptions_enable=False,

@@ -258,7 +258,12 @@ def _print_table(report: _ReportContents, target: TextIO) -> None:
 
 def _markdown(report: _ReportContents) -> Iterator[str]:
     from agentbench.report.attempt_columns import in_order
-    from agentbench.report.text_reports import escaped, leaderboard_markdown, report_markdown
+    from agentbench.report.text_reports import (
+        causes_markdown,
+        escaped,
+        leaderboard_markdown,
+        report_markdown,
+    )
 
     if report.leaderboard is not None:
         yield from leaderboard_markdown(report.leaderboard)
@@ -267,6 +272,9 @@ def _markdown(report: _ReportContents) -> Iterator[str]:
     if report.qualities is not None and report.qualities.is_known:
         yield f"{escaped(report.qualities.counts_text())}\n\n"
     yield from report_markdown(report.results, in_order(report.attempts))
+    for run in report.runs:
+        failed = [attempt for attempt in in_order(run.attempts) if not attempt.resolved]
+        yield from causes_markdown(failed, run.cause_finder())
 
 
 def append_github_summary(chunks: Iterable[str]) -> None:

@@ -212,12 +212,22 @@ class LimitOptions:
             rich_help_panel=options.Panel.LIMITS,
         ),
     ] = None
+    agent_timeout: Annotated[
+        timedelta | None,
+        options.duration_option(
+            "--agent-timeout",
+            "The limit for the agent's work, such as 90s or 2h; the final test still follows. "
+            "Default: each task's own.",
+            bare_unit="s",
+            rich_help_panel=options.Panel.LIMITS,
+        ),
+    ] = None
     attempt_timeout: Annotated[
         timedelta | None,
         options.duration_option(
             "--attempt-timeout",
-            "The limit for a whole attempt, such as 90s or 2h; default: the sum of its stages' "
-            "limits and a margin.",
+            "The limit for a whole attempt, such as 90s or 2h, after which nothing is tested; "
+            "default: the sum of its stages' limits and a margin.",
             bare_unit="s",
             rich_help_panel=options.Panel.LIMITS,
         ),
@@ -284,12 +294,15 @@ def run(
     """
     from agentbench.runs.argument_names import argument_of
     from agentbench.runs.options import RunOptions
+    from agentbench.runs.start import check_solutions
     from agentbench.validation.stored_proof import read_proof
     from agentbench.validation.task_quality import quality_in_proof
 
     cache_dir = usable_cache_dir()
     failed = selection.failed_attempts(runs_dir)
     selected = selection.load(cache_dir, failed)
+    if failed is None:
+        check_solutions(agent.agent, selected)
     qualities = {
         task.id: quality_in_proof(read_proof(task.folder, digest=task.digest)) for task in selected
     }
@@ -307,7 +320,8 @@ def run(
         runs_dir=runs_dir, run_id=run_id, retries=retries, allow_env=tuple(allow_env or ()),
         use_cache=not preparation.no_cache, registry=preparation.registry,
         runtime=preparation.runtime,
-        max_outage=limits.max_outage, attempt_timeout=limits.attempt_timeout,
+        max_outage=limits.max_outage, agent_timeout=limits.agent_timeout,
+        attempt_timeout=limits.attempt_timeout,
         timeout_scale=preparation.timeout_scale,
         max_cost_usd=limits.max_cost, max_failures=limits.max_failures,
         shuffle_seed=attempt.shuffle, tell_limits=attempt.tell_limits, timeline=attempt.timeline,

@@ -3,13 +3,16 @@
 import json
 import re
 from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agentbench.cli import completion, options
 from agentbench.cli.paged_text import line_style, print_paged
+from agentbench.cli.process_setup import EXIT_CODE_MEANINGS, ExitCode
 from agentbench.cli.run_execution import print_warnings
 from agentbench.core.display_text import list_with_more, printable
 from agentbench.core.extensions import Slot, offers
@@ -112,9 +115,9 @@ def explain(
     what: Annotated[
         str | None,
         typer.Argument(
-            help="A failure reason, an exit code, a tag of behaviour, or a word of reports such "
-            "as quarantined; default: all reasons.",
-            metavar="[REASON|EXIT_CODE]",
+            help="A failure reason, an exit code, the rule of a finding, a tag of behaviour, or a "
+            "word of reports such as quarantined; default: the list of all.",
+            metavar="[REASON|EXIT_CODE|WORD]",
             autocompletion=completion.failure_reasons,
         ),
     ] = None,
@@ -128,7 +131,7 @@ def explain(
     ] = None,
     as_json: options.Json = False,
 ) -> None:
-    """Explain the failure taxonomy at the terminal.
+    """Explain a failure reason, an exit code, or a word of reports.
 
     --json prints the list of all reasons.
 
@@ -143,7 +146,7 @@ def explain(
 
 
 def explanation(what: str | None, stage: str | None) -> str:
-    """The text for a reason, an exit code, or (for neither) the list of all reasons.
+    """The text for a reason, an exit code or a word; for none of them, the list of all.
 
     Raises:
         UsageError: there is no such reason or stage.
@@ -151,20 +154,45 @@ def explanation(what: str | None, stage: str | None) -> str:
     if stage is not None and stage not in set(StageName):
         raise UsageError(f"--stage: {stage!r} is not a stage; expected {', '.join(StageName)}")
     if what is None:
-        return "\n".join(f"{r.precedence:>2} {r:<22} {r.description}" for r in _reasons())
+        reasons = "\n".join(f"{r.precedence:>2} {r:<22} {r.description}" for r in _reasons())
+        listed = fill(", ".join(sorted(_words())), width=100, break_on_hyphens=False)
+        return f"{reasons}\n\nWords of reports, and rules of findings:\n{listed}"
     if re.fullmatch(r"-?[0-9]{1,5}", what):
-        return explain_exit_code(int(what), stage)
+        code = int(what)
+        of_stage = explain_exit_code(code, stage)
+        if stage is not None or code not in set(ExitCode):
+            return of_stage
+        own = EXIT_CODE_MEANINGS[ExitCode(code)]
+        return f"Exit code {code} of agentbench itself: {own}\n{of_stage}"
+    name = what.upper().replace("-", "_")
+    if name in FailureReason.__members__:
+        return explain_reason(FailureReason(name))
+    words = _words()
     word = what.lower().replace("_", "-").replace(" ", "-").removesuffix("-with-tests")
-    words = dict(WORDS)
-    for offer in offers(Slot.WORDS).values():
-        words |= offer.load()
     if word in words:
         return f"{word}: {words[word]}"
-    name = what.upper().replace("-", "_")
-    if name not in FailureReason.__members__:
-        known = ", ".join((*FailureReason, *words))
-        raise UsageError(f"{what!r} is neither an exit code nor a reason; reasons: {known}")
-    return explain_reason(FailureReason(name))
+    close = get_close_matches(name, FailureReason, n=1) or get_close_matches(word, words)
+    hint = f"did you mean {' or '.join(close)}?" if close else "`agentbench explain` lists them"
+    raise UsageError(f"{what!r} is neither an exit code nor a reason nor a word of reports; {hint}")
+
+
+def _words() -> dict[str, str]:
+    """The words of reports and the rules of findings, with their explanations."""
+    from agentbench.audit.audit import ATTEMPT_RULES, RUN_RULES, TASK_RULES
+
+    words: dict[str, str] = {}
+    for subject, rules in {
+        "a task": TASK_RULES,
+        "a run": RUN_RULES,
+        "an attempt": ATTEMPT_RULES,
+    }.items():
+        for name, rule in rules.items():
+            why = " ".join((rule.__doc__ or "").split())
+            words[name] = f"A finding of the audit about {subject}.\n  {why}"
+    for offer in offers(Slot.WORDS).values():
+        words |= offer.load()
+    # A tag of behaviour has the name of a verdict, and the verdict is what a reader asks about.
+    return {**words, **WORDS}
 
 
 def _reasons() -> list[FailureReason]:

@@ -127,5 +127,14 @@ def _suggestion(detail: ErrorDetails, root: type[Schema]) -> str:
             return ""
         table = field.annotation
     known = list(table.model_fields)
-    close = get_close_matches(str(detail["loc"][-1]), known, n=1)
-    return f"; did you mean {close[0]}?" if close else f"; known here: {', '.join(known)}"
+    key = str(detail["loc"][-1])
+    if close := get_close_matches(key, known, n=1):
+        return f"; did you mean {close[0]}?"
+    # A table that was commented in above keys takes them over.
+    for name, field in root.model_fields.items():
+        owner = field.annotation
+        if not isinstance(owner, type) or not issubclass(owner, Schema) or owner is table:
+            continue
+        if key in owner.model_fields:
+            return f"; it belongs to [{name}]"
+    return f"; known here: {', '.join(known)}"

@@ -207,7 +207,7 @@ class Judge:
         self,
         task: Task | Path | str,
         *,
-        patch: str | bytes | None = None,
+        patch: Path | str | bytes | None = None,
         tree: Path | str | bytes | None = None,
         priority: int = 0,
         deadline: Seconds | None = None,
@@ -217,7 +217,7 @@ class Judge:
 
         Args:
             task: A loaded task, or the path of a task's folder, which is read once.
-            patch: A unified diff against the task's base commit.
+            patch: A unified diff against the task's base commit, or the path of a file with one.
             tree: The files of the changed repository instead: a folder, or a tar as bytes.
             priority: Higher numbers start earlier.
             deadline: Seconds from now. When they have passed, the verdict is one without a reward,

@@ -5,6 +5,7 @@ from typing import Final
 from pydantic import Field
 
 from agentbench.attempt.record import AttemptRecord, RunId
+from agentbench.core.display_text import one_line
 from agentbench.core.schema import Schema
 from agentbench.judge.reward_kind import RewardKind
 from agentbench.runs.store.summaries import AttemptSummary, is_retryable, was_interrupted
@@ -12,6 +13,7 @@ from agentbench.scoring.evidence import CaseOutcome, NodeId
 from agentbench.tasks.problem import TaskId
 from agentbench.taxonomy import FailureReason, Fault
 
+_LINE = 300  # characters of a verdict as text
 DEADLINE_DETAIL: Final = "the deadline passed before there was a verdict"
 
 
@@ -65,6 +67,19 @@ class JudgeVerdict(Schema):
     """The folder with the record, the logs and the patch, relative to that of the run."""
     seconds: float = 0.0
     """How long judging took, without the wait for a free slot."""
+
+    def __str__(self) -> str:
+        """One short line; `repr` has all fields."""
+        if self.resolved:
+            what = "resolved"
+        elif self.quarantined:
+            what = "quarantined"
+        else:
+            what = f"{self.reason}, fault: {self.fault}"
+        reward = "none" if self.reward is None else f"{self.reward:g}"
+        tests = f"{self.fixed} of {self.to_fix} fixed, {self.regressed} regressed"
+        detail = f": {self.detail}" if self.detail else ""
+        return one_line(f"{self.task_id}: {what}, reward {reward}, {tests}{detail}", limit=_LINE)
 
     @classmethod
     def of(cls, record: AttemptRecord, change_digest: str, kind: RewardKind) -> "JudgeVerdict":

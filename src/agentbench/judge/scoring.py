@@ -36,7 +36,7 @@ class Submission:
     """A change to score. The other fields are the arguments of `Judge.score`."""
 
     task: Task | Path | str
-    patch: str | bytes | None = None
+    patch: Path | str | bytes | None = None
     tree: Path | str | bytes | None = None
     priority: int = 0
     deadline: Seconds | None = None
@@ -82,7 +82,7 @@ class ScoresPatches(Protocol):
     """A judge of this process, or one that is reached over HTTP."""
 
     def score(
-        self, task: str, *, patch: str | bytes | None = None, deadline: Seconds | None = None
+        self, task: str, *, patch: Path | str | bytes | None = None, deadline: Seconds | None = None
     ) -> Scoring:
         """Judge a patch to a task; see Judge.score."""
 

@@ -38,23 +38,31 @@ class SubmittedChange:
     def of(
         cls,
         *,
-        patch: str | bytes | None = None,
+        patch: Path | str | bytes | None = None,
         tree: Path | str | bytes | None = None,
     ) -> "SubmittedChange":
         """The change of a patch or of a tree.
 
         Args:
-            patch: A unified diff against the task's base commit; an empty one changes nothing.
+            patch: A unified diff against the task's base commit, or the path of a file that holds
+                one; text is the diff itself. An empty one changes nothing.
             tree: The files of the changed repository: a folder, or a tar without compression.
 
         Raises:
             UsageError: both are given, or neither is.
-            InputError: the patch is too large, or the tree is not a folder or tar of plain files.
+            InputError: the patch cannot be read or is too large, or the tree is not a folder or tar
+                of plain files.
         """
         if (patch is None) == (tree is None):
             raise UsageError(
                 "expected a patch or a tree, found " + ("both" if patch else "neither")
             )
+        if isinstance(patch, Path):
+            file = patch
+            try:
+                patch = file.read_bytes()
+            except OSError as error:
+                raise InputError(f"patch: {file}: cannot be read: {error.strerror}") from None
         if patch is not None:
             # Half of a surrogate pair is not text: such a patch does not apply, by its author's
             # fault.

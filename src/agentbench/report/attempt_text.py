@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from agentbench.attempt.record import AttemptRecord, UsageRecord
-from agentbench.core.display_text import counted, list_with_more, printable
+from agentbench.core.display_text import counted, list_with_more, one_line, printable
 from agentbench.integrity.records import ControlKind
 from agentbench.report.attempt_columns import verdict_word
 from agentbench.report.attempt_files import files_in
@@ -59,8 +59,10 @@ def _head(record: AttemptRecord) -> Iterator[str]:
         yield f"{TAMPERED}: {names} (changed by the agent, and not judged)"
     environment = record.environment
     image = f" of {environment.image_name}" if environment.image_name else ""
-    python = f"Python {environment.python or 'unknown'}{image}"
-    yield printable(f"ran with {python}, sandbox {environment.sandbox}")
+    # The image of a script that judges needs no Python.
+    python = f"Python {environment.python}{image}" if environment.python else image[4:]
+    ran_with = f"ran with {python}, " if python else ""
+    yield printable(f"{ran_with}sandbox {environment.sandbox}")
 
 
 def _tracebacks(record: AttemptRecord) -> Iterator[str]:
@@ -77,8 +79,7 @@ def _stages(record: AttemptRecord) -> Iterator[str]:
     for stage in record.stages:
         fact = stage.evidence.exception
         if fact is not None:
-            named = ": ".join(filter(None, (fact.type_name, fact.message)))
-            ending = printable(named, limit=200)
+            ending = one_line(fact.text, limit=200)
         elif stage.ending is None:
             agent = stage.evidence.agent
             ending = agent.value if agent is not None else "nothing to do"
@@ -116,7 +117,7 @@ def _agent_and_model(record: AttemptRecord) -> tuple[list[str], list[str]]:
 def usage_text(usage: UsageRecord) -> str:
     """The requests and tokens of an attempt."""
     return (
-        f"{usage.requests} requests, {usage.input_tokens} tokens in "
+        f"{counted(usage.requests, 'request')}, {usage.input_tokens} tokens in "
         f"({usage.cached_tokens} cached), {usage.output_tokens} out"
     )
 

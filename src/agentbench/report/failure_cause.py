@@ -31,6 +31,7 @@ from agentbench.test_runs.fallback import collection_fact
 
 _AGENT = StageName.AGENT_RUN
 _OUTPUT_LINES = 6
+_NO_PROCESS = ("Resource temporarily unavailable", "can't start new thread")
 _MAX_NAMED = 3
 _MAX_TEXT = 400  # characters of a message
 _MAX_COMMAND = 160
@@ -150,15 +151,14 @@ class _Investigation:
         is_ours = exception.type_name == RunCancelled.__name__
         if is_ours or (reason is FailureReason.INTERRUPTED and stage.name is not _AGENT):
             return FailureCause(summary=f"The run was cancelled {during}.")
-        text = one_line(exception.message, limit=_MAX_TEXT)
+        text = one_line(exception.text, limit=_MAX_TEXT)
         where = f" ({exception.where})" if exception.where else ""
         sandbox = f"The sandbox failed {during}"
         begins = sandbox if reason is FailureReason.SANDBOX_ERROR else _RAISED.get(reason)
         is_late = reason is FailureReason.TIMEOUT
         how = "ran out of time" if is_late else "raised an error"
         begins = begins or f"{_SUBJECTS[stage.name]} {how}"
-        named = ": ".join(filter(None, (exception.type_name, text)))
-        summary = f"{begins}: {named}{where}" if exception.type_name else (text or begins)
+        summary = f"{begins}: {text}{where}" if exception.type_name else (text or begins)
         # The last lines of a log often repeat the exception.
         known = f"{exception.type_name}: {' '.join(exception.message.split())}"
         output = [line for line in self._tail(stage) if " ".join(line.split()) not in known]
@@ -251,7 +251,10 @@ class _Investigation:
             return ()
         final = [f for f in self._record.failures if f.stage is StageName.FINAL_TEST]
         tests = tuple(_sentence(f"The final test failed, too: {f.detail}") for f in final[:1])
-        return (*self._patch_notes(), *tests)
+        # The kernel names no limit, and a task's author does not know that there is one.
+        is_full = any(said in line for line in self._tail(stage) for said in _NO_PROCESS)
+        limit = "The sandbox may have reached its limit of processes ([environment] pids)."
+        return (*([limit] if is_full else []), *self._patch_notes(), *tests)
 
     def _patch_notes(self) -> tuple[str, ...]:
         patch = self._record.patch

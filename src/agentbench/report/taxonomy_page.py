@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from string import Template
 
-from agentbench.integrity.finding_rules import ControlRule
+from agentbench.integrity.finding_rules import ChangeRule, ControlRule
 from agentbench.taxonomy import FailureReason, Fault, StageName
 from agentbench.test_runs.runners import REPORTS
 
@@ -144,6 +144,77 @@ WORDS: Mapping[str, str] = {
         "  typical cause  an agent that adapts tests to its code, or disables them; an honest one "
         "may do so, too\n"
         "  what to do     `agentbench show RUN TASK` lists the files"
+    ),
+    "excluded": (
+        "An attempt that failed by the fault of its task or of the infrastructure.\n"
+        "  It counts in the rate of all attempts, and is left out of the second rate, which is "
+        "about the agent only.\n"
+        "  what to do     `agentbench validate` checks tasks; `run --rerun-failed` repeats attempts"
+    ),
+    "resolved": (
+        "An attempt whose change makes every test to fix pass, breaks no test that must still "
+        "pass,\n"
+        "  and has no critical finding."
+    ),
+    "regressed": "A test that passed before the agent's change, and does not pass with it.",
+    "sealed": (
+        "A test that was run without its expected values: the values that the code gave were "
+        "compared\n"
+        "  with them outside of the sandbox, so that no code can have read them. The strongest "
+        "control."
+    ),
+    "blind": (
+        "A test that was run with changed expectations, so that it must fail. If it passes, its "
+        "report is not credible."
+    ),
+    "weak": (
+        "A test that control runs check weakly: it has no expected value that they can change, so "
+        "that a forged\n"
+        "  report of it may go unnoticed. It affects no verdict. The rule of the audit is "
+        "weak-control.\n"
+        "  what to do     compare the result with a value, as in `assert f(2) == 4`\n"
+        "  Tests that accept wrong fixes are another matter: see weak-tests."
+    ),
+    "flaky": (
+        "A test whose outcome differs between runs of the same code.\n"
+        "  what to do     list it in `[tests] quarantined` of task.toml: it is ignored then"
+    ),
+    "valid": (
+        "A task whose reference solution is resolved in each of its runs, that is not resolved "
+        "without a change,\n"
+        "  and whose tests are not flaky. `agentbench validate` proves it. Other tasks are invalid."
+    ),
+    ChangeRule.SUSPICIOUS_CODE: (
+        "A finding that only informs: code that cheats need, such as an object equal to everything "
+        "or a change of pytest.\n"
+        "  Honest code may need it, too."
+    ),
+    ChangeRule.FILE_REFUSED: (
+        "A finding about a file of the agent that is not judged: a device, a link out of the "
+        "workspace, or a name that git refuses."
+    ),
+    ChangeRule.EXTRACTION_LIMIT: (
+        "A finding about a workspace with too many or too large files: what is above the limit is "
+        "not judged."
+    ),
+    ChangeRule.UNREADABLE_ARCHIVE: (
+        "A finding about a workspace that the sandbox could not hand over as a whole: the rest is "
+        "not judged."
+    ),
+    "gateway-token": (
+        "A finding: the agent sent a request to the model without the attempt's token. It was "
+        "refused."
+    ),
+    "gateway-path": (
+        "A finding: the agent requested something else than an answer of its model from the "
+        "gateway. It was refused."
+    ),
+    "gateway-api-format": (
+        "A finding: the agent used an API format that its model does not speak here. It was "
+        "refused."
+    ),
+    "gateway-request-size": (
+        "A finding: a request of the agent to its model was too large. It was refused."
     ),
     ControlRule.PASSED: (
         "A critical finding: tests with changed expectations, which must fail, passed.\n"

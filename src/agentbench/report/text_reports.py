@@ -16,7 +16,9 @@ from agentbench.core.display_text import counted, list_with_more, printable
 from agentbench.errors import UsageError
 from agentbench.report import formatting
 from agentbench.report.attempt_columns import COLUMNS, rows
+from agentbench.report.cause_text import cause_facts
 from agentbench.report.comparison import Comparison, Flip
+from agentbench.report.failure_cause import FailureCause
 from agentbench.report.leaderboard import LETTERS_NOTE, AgentResult, Leaderboard, LeaderboardEntry
 from agentbench.report.summary import TAMPERED, Rate, ResultSummary
 from agentbench.report.text_table import TableColumn, print_rows, print_text
@@ -29,6 +31,7 @@ GITHUB_SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 # GitHub's limit for a step's summary; it does not show a larger one.
 GITHUB_SUMMARY_BYTES = 1024 * 1024
 _CUT_NOTE = "\n\nCut here: GitHub shows at most 1 MiB of a step's summary.\n"
+_MAX_CAUSES = 50  # failed attempts of one run
 _MAX_NAMED = 50  # tasks of one kind in a list
 
 
@@ -85,6 +88,25 @@ def report_markdown(
         yield f"{whose}resolved {result.summary.overall}\n\n"
         yield from summary_markdown(result.summary)
     yield from attempts_markdown(attempts)
+
+
+def causes_markdown(
+    failed: Sequence[AttemptSummary],
+    cause_of: Callable[[AttemptSummary], FailureCause | None],
+) -> Iterator[str]:
+    """Why attempts failed: a list with the test, and its expected and actual value, of each."""
+    if failed:
+        yield "\nWhy attempts failed\n\n"
+    for attempt in failed[:_MAX_CAUSES]:
+        cause = cause_of(attempt)
+        if cause is None:
+            continue
+        number = f" {attempt.attempt}" if attempt.attempt > 1 else ""
+        yield f"- {code(attempt.task_id)}{number}: {code(cause.summary)}\n"
+        for fact in cause_facts(cause):
+            yield f"  - {fact.label}: {code(' '.join(fact.lines))}\n"
+    if len(failed) > _MAX_CAUSES:
+        yield f"- and {len(failed) - _MAX_CAUSES} more\n"
 
 
 def append_summary(chunks: Iterable[str], environ: Mapping[str, str]) -> bool:
@@ -318,7 +340,7 @@ def _flipped(comparison: Comparison) -> Iterator[tuple[str, Sequence[Flip]]]:
 def _unshared_tasks(comparison: Comparison) -> Iterator[tuple[str, str]]:
     for name, only in (("first", comparison.only_first), ("second", comparison.only_second)):
         if only:
-            yield f"excluded, only in the {name} run:", list_with_more(only, _MAX_NAMED)
+            yield f"not compared, only in the {name} run:", list_with_more(only, _MAX_NAMED)
 
 
 def _flip_lines(flips: Sequence[Flip]) -> Iterator[tuple[str, str]]:

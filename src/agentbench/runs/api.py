@@ -15,7 +15,7 @@ from agentbench.errors import InputError
 from agentbench.runs.argument_names import naming_arguments
 from agentbench.runs.options import RunOptions
 from agentbench.runs.run import Run
-from agentbench.runs.start import start_run
+from agentbench.runs.start import check_solutions, start_run
 from agentbench.sandbox.interface import SandboxProvider
 from agentbench.tasks.loading import load_tasks
 from agentbench.tasks.mirror import Mirrors
@@ -82,7 +82,9 @@ def run_tasks(
     selected = base_options.replace(agent=agent, sandbox=sandbox, attempts=attempts)
     given = [tasks] if isinstance(tasks, Task | Path | str) else tasks
     with naming_arguments():
-        return _records_of(start_run(_loaded(given, selected), selected))
+        loaded = _loaded(given, selected)
+        check_solutions(agent, loaded)
+        return _records_of(start_run(loaded, selected))
 
 
 def _records_of(run: Run) -> Iterator[AttemptRecord]:

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import ConfigDict, Field, SkipValidation
+from pydantic import ConfigDict, Field, SkipValidation, ValidationError
 
 from agentbench.agents.built_in import REFERENCE_AGENTS
 from agentbench.agents.interface import Agent, SpeaksApiFormats, UsesModel
@@ -14,8 +14,9 @@ from agentbench.agents.registry import AgentLike
 from agentbench.attempt.settings import RunSettings
 from agentbench.core.extras import GATEWAY, require
 from agentbench.core.host import default_cache_dir
+from agentbench.core.schema import describe_validation_error
 from agentbench.errors import UsageError
-from agentbench.models.interface import ModelGateway
+from agentbench.models.interface import ApiFormat, ModelGateway
 from agentbench.sandbox.interface import SandboxProvider
 
 if TYPE_CHECKING:
@@ -42,6 +43,16 @@ class RunOptions(RunSettings):
     allow_unsandboxed: bool = False
     cache_dir: Path = Field(default_factory=default_cache_dir)
     say: Callable[[str], None] = lambda _line: None  # receives a line before slow work
+
+    if not TYPE_CHECKING:  # type checkers derive the arguments from the fields
+
+        def __init__(self, **values: object) -> None:
+            try:
+                super().__init__(**values)
+            except ValidationError as error:
+                each = [describe_validation_error(fault, RunOptions) for fault in error.errors()]
+                faults = "; ".join(each).replace("unknown key", "there is no such argument")
+                raise UsageError(f"RunOptions: {faults}") from None
 
     @property
     def selected_agent(self) -> AgentLike | str:
@@ -100,7 +111,11 @@ def check_model(settings: RunSettings, agent: Agent) -> None:
     """
     has_model = _has_model(settings)
     if isinstance(agent, UsesModel) and agent.needs_model and not has_model:
-        raise UsageError(f"--agent {agent.name} needs --model, as in --model openai/NAME")
+        formats = agent.api_formats if isinstance(agent, SpeaksApiFormats) else frozenset()
+        # An example that the agent would refuse helps nobody.
+        provider = "anthropic" if formats == {ApiFormat.ANTHROPIC_MESSAGES} else "openai"
+        provider = "google" if formats == {ApiFormat.GEMINI_GENERATE} else provider
+        raise UsageError(f"--agent {agent.name} needs --model, as in --model {provider}/NAME")
     if has_model and agent.name not in REFERENCE_AGENTS:
         require("--model", GATEWAY)
 

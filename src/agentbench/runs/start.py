@@ -155,6 +155,25 @@ def _missing_in(
         return missing_programs(sandbox, programs, task.environment.env)
 
 
+def check_solutions(agent: object, tasks: Sequence[Task]) -> None:
+    """Refuse the oracle if no task has a reference solution, except to validate tasks.
+
+    Raises:
+        InputError: no task has anything that the oracle could apply.
+    """
+    if agent != "oracle":
+        return
+    unsolved = [
+        task.folder
+        for task in tasks
+        if task.scripted_solution is None and not task.answer_key.solution_patch.strip()
+    ]
+    # Others of the same catalogue can be run; the attempt says what is missing.
+    if unsolved and len(unsolved) == len(tasks):
+        what = "has no solution.patch, which --agent oracle applies"
+        raise InputError(*(f"{folder}: {what}" for folder in unsolved))
+
+
 def start_run(
     tasks: Sequence[Task],
     options: RunOptions,

@@ -246,7 +246,8 @@ def _from_exception(stage: StageName, fact: ExceptionFact) -> Failure:
         fault = Fault.INFRASTRUCTURE
     else:
         fault = reason.fault
-    detail = ": ".join(filter(None, (fact.type_name, fact.message)))
+    # In tables and lines, ends of lines would be escapes.
+    detail = " ".join(fact.text.split())
     detail += f" ({fact.where})" if fact.where else ""
     return Failure(stage=stage, reason=reason, fault=fault, detail=detail)
 

@@ -10,6 +10,7 @@ from typing import NewType, assert_never
 
 from pydantic import Field
 
+from agentbench import errors
 from agentbench.core.schema import Schema
 from agentbench.taxonomy import FailureReason, Fault, StageName
 
@@ -274,6 +275,12 @@ class ExceptionFact(Schema):
     """For an agent in Python: the file and line of its own code."""
     traceback: str = ""
     """For an agent in Python: its traceback."""
+
+    @property
+    def text(self) -> str:
+        """The exception for people: the names of agentbench's own classes say nothing to them."""
+        is_own = hasattr(errors, self.type_name) and self.message
+        return ": ".join(filter(None, ("" if is_own else self.type_name, self.message)))
 
 
 class Evidence(Schema):

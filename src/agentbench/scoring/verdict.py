@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from agentbench.core.display_text import counted
 from agentbench.core.schema import Schema
 from agentbench.scoring.classification import (
     AGENT_CRASHES,
@@ -178,7 +179,12 @@ def baseline_failure(expected: ExpectedTests, evidence: Evidence) -> Failure | N
         )
         return _failure(FailureReason.BASELINE_NOT_FAILING, detail)
     stage, reason = StageName.BASELINE_RUN, FailureReason.NO_TESTS_COLLECTED
-    detail = f"no test to fix ran in the baseline{_why_none_ran(evidence)}"
+    why = _why_none_ran(evidence)
+    if not why and outcomes and expected.fail_to_pass:
+        more = len(expected.fail_to_pass) - 1
+        why = f": {expected.fail_to_pass[0]}{f' and {more} more' if more else ''}: not among the "
+        why += f"{counted(len(outcomes), 'test')} that ran; does tests.patch add them?"
+    detail = f"no test to fix ran in the baseline{why}"
     return Failure(stage=stage, reason=reason, fault=Fault.TASK, detail=detail)
 
 

@@ -13,9 +13,10 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
+from agentbench.core.display_text import list_with_more
 from agentbench.core.host import default_cache_dir
 from agentbench.core.network import Network
 from agentbench.errors import GitCloneError, InputError
@@ -38,10 +39,11 @@ from agentbench.tasks.task import (
     TaskEnvironment,
 )
 from agentbench.tasks.task_file import TaskFile, is_git_bundle, is_task_id, parse_task_file
-from agentbench.tasks.test_runner_name import PYTHON_RUNNERS
+from agentbench.tasks.test_runner_name import PYTHON_RUNNERS, Runner
 
 _GLOB = re.compile(r"[*?\[]")
 _COMMENTS = re.compile(r"<!--.*?-->", re.DOTALL)
+_MAX_NAMED = 3  # tests that a warning names
 _COMMENT_BYTES = 4096  # a larger patch has more than comments
 TASK_FILE: Final = "task.toml"
 """The file that makes a folder a task."""
@@ -119,6 +121,9 @@ def read_draft(folder: Path) -> TaskDraft:
                 f"{name}: id: the folder's name is not a valid id; give one of [a-z0-9._-]+"
             )
         faults.extend(_missing_files(folder, table))
+    else:
+        # The files of `tasks init` are filled in after one message, not after two.
+        faults.extend(_unwritten_files(folder, "repo"))
     return TaskDraft(
         folder=folder,
         table=table,
@@ -180,10 +185,6 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
             yield f"{name}: repo.path: {files_folder} is not a folder"
         elif files_folder.resolve() != folder.resolve() / repo.path:
             yield f"{name}: repo.path: {files_folder} is a symlink; give the folder itself"
-        elif not any(files_folder.iterdir()):
-            what = "is empty; copy the project into it, at the buggy commit"
-            yield f"{name}: repo.path: {files_folder} {what}"
-
     yield from step_faults(folder, steps, is_solved=table.solution is not None)
     if verifier is not None and not steps:
         yield from folder_faults(folder / VERIFIER_FOLDER, "[verifier]")
@@ -213,6 +214,13 @@ def _missing_files(folder: Path, table: TaskFile) -> Iterator[str]:
             from agentbench.tasks.compose_file import compose_faults  # imports a parser
 
             yield from compose_faults(folder / file)
+    yield from _unwritten_files(folder, repo.path)
+
+
+def _unwritten_files(folder: Path, repo: str | None) -> Iterator[str]:
+    if repo is not None and (folder / repo).is_dir() and not any((folder / repo).iterdir()):
+        what = "is empty; copy the project into it, at the buggy commit"
+        yield f"{folder / TASK_FILE}: repo.path: {folder / repo} {what}"
     for patch in ("tests.patch", "solution.patch"):
         if os.path.lexists(folder / patch) and not (folder / patch).is_file():
             yield f"{folder / patch}: is not a file"
@@ -258,7 +266,9 @@ def load_tasks(paths: Sequence[Path], *, mirrors: Mirrors | None = None) -> Load
         if draft.task_id is not None:
             folders_by_id.setdefault(draft.task_id, []).append(folder)
         try:
-            tasks.append(_validated_task(draft, mirrors))
+            task = _validated_task(draft, mirrors)
+            tasks.append(task)
+            warnings.extend(_unknown_tests(task, mirrors))
         except InputError as error:
             faults.extend(error.faults)
     for task_id, folders in folders_by_id.items():
@@ -271,6 +281,33 @@ def load_tasks(paths: Sequence[Path], *, mirrors: Mirrors | None = None) -> Load
     if faults:
         raise InputError(*faults)
     return LoadedTasks(tasks=tuple(tasks), warnings=tuple(warnings))
+
+
+# Listed tests that no file has: every attempt would fail, by the fault of the task. Only a warning,
+# since a program may make tests; one in a class may be inherited.
+def _unknown_tests(task: Task, mirrors: Mirrors) -> Iterator[str]:
+    key, files = task.answer_key, task.source.files
+    if files is None or task.problem.tests.runner is not Runner.PYTEST or key.verifier is not None:
+        return
+    patched = apply_patch_to_commit(key.tests_patch, mirrors.of(task.source))
+    unknown: list[str] = []
+    for node_id in key.fail_to_pass:
+        path, *names = node_id.split("::")
+        name = names[-1].partition("[")[0] if len(names) == 1 else ""
+        if not name.startswith("test"):
+            continue
+        file, plain = patched.get(PurePosixPath(path)), files / path
+        content = file.content if file is not None else b""
+        if file is None and plain.is_file():
+            content = plain.read_bytes()
+        if name.encode() not in content and b"import *" not in content:
+            unknown.append(node_id)
+    if unknown:
+        yield (
+            f"{task.folder / TASK_FILE}: tests.fail_to_pass: not found in the files, with the "
+            f"hidden tests: {list_with_more(unknown, _MAX_NAMED)}; `agentbench validate` shows if "
+            "they run"
+        )
 
 
 def load_task(folder: Path, *, mirrors: Mirrors) -> Task:

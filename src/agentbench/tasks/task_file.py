@@ -238,6 +238,12 @@ class TestsTable(Schema):
                 "takes a test in `quarantined` or in a deciding list, not in both; found "
                 f"{judged[0]} in both"
             )
+        both = sorted(set(self.fail_to_pass).intersection(pass_to_pass))
+        if both:
+            raise ValueError(
+                "takes a test in `fail_to_pass` or in `pass_to_pass`, not in both; found "
+                f"{both[0]} in both"
+            )
         if apart and not self.fail_to_pass:
             raise ValueError("needs `fail_to_pass` with `quarantined`, or the whole run decides")
         return self

@@ -44,6 +44,13 @@ class TestCommand:
         return PurePosixPath(self.script).parent if self.script else None
 
 
+# Programs that start the tests of other languages through files of the project.
+_OTHER_LANGUAGES = frozenset(
+    {"bun", "bundle", "cmake", "ctest", "dotnet", "gradle", "make", "mvn", "npm", "npx", "pnpm"}
+    | {"phpunit", "prove", "rake", "rspec", "swift", "yarn"}
+)
+
+
 def parse_test_command(text: str, runner: Runner | None = None, report: str = "") -> TestCommand:
     """Parse a command. It is never run by a shell.
 
@@ -72,6 +79,8 @@ def parse_test_command(text: str, runner: Runner | None = None, report: str = ""
             hint = ": give variables as environment.env"
         elif words and "/" in words[0]:
             hint = ": give the program's name, not its path"
+        elif runner is None and words and words[0] in _OTHER_LANGUAGES:
+            hint = ": a project in another language names its runner, as in docs/languages.md"
         raise ValueError(f"{expected}, found {text!r}{hint}")
     if without := [word for word in command.options if word.partition("=")[0] in _RUN_NO_TEST]:
         raise ValueError(

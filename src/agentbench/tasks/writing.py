@@ -142,6 +142,11 @@ def write_test_lists(
     document = tomlkit.parse(task_file.read_bytes())
     tests = document.setdefault("tests", tomlkit.table())
     assert isinstance(tests, AbstractTable)  # the file is a valid task.toml
+    # Comments below the keys may be about the next table, such as a commented `[agent]`: keys
+    # below them would become that table's when it is used.
+    body = tests.value.body
+    keys = max((n for n, (key, _) in enumerate(body, start=1) if key is not None), default=0)
+    comments, body[keys:] = body[keys:], []
     tests["fail_to_pass"] = _array(fail_to_pass)
     if pass_to_pass is not None:
         tests["pass_to_pass"] = _array(pass_to_pass)
@@ -154,6 +159,7 @@ def write_test_lists(
             row.update(each)
             rows.append(row)
         tests["quarantined"] = _array(rows)
+    body.extend(comments)
     write_atomically(task_file, tomlkit.dumps(document).encode())
 
 

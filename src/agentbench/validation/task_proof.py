@@ -43,6 +43,7 @@ from agentbench.test_runs.runners import runner_of
 from agentbench.validation.environment.found_tests import is_collected_by_default
 
 _MAX_DROPPED = 3  # files that an explanation names
+_MAX_NAMED = 5  # tests that a fault names
 Outcomes = Mapping[NodeId, CaseOutcome]
 """The outcome of each test of one run."""
 FollowRun = Callable[[Run], None]
@@ -132,6 +133,12 @@ def prove(task: Task, oracle: Sequence[AttemptRecord], noop: Sequence[AttemptRec
         if early:
             what = f"passes without a fix, though listed as fail_to_pass: {', '.join(early)}"
             faults[what] = None
+    ran = final_outcomes(oracle)
+    if ran and key.fail_to_pass and not uncollected_files(oracle):
+        listed = oracle[0].expected_node_ids().fail_to_pass
+        if unknown := [node_id for node_id in listed if node_id not in ran]:
+            names = list_with_more(unknown, _MAX_NAMED)
+            faults[f"fail_to_pass lists what no run has; --write-ids finds the ids: {names}"] = None
     if not oracle or not noop:
         faults["not every attempt was made, so nothing is proved"] = None
 

@@ -169,6 +169,12 @@ def judged(evidence):
     return None if failure is None else (failure.reason, failure.fault)
 
 
+def test_first_request_without_an_answer_is_counted_in_words():
+    traffic = replace(facts(), usage=ModelUsage(requests=1), errors={})
+    detail = with_model(Evidence(agent=AgentEnding.TIME_LIMIT), traffic).agent_detail
+    assert detail.endswith(" (1 request in all)")
+
+
 @pytest.mark.parametrize(
     "ending",
     [AgentEnding.SUBMITTED, AgentEnding.TOOL_ERROR, AgentEnding.TIME_LIMIT, AgentEnding.CRASHED],

@@ -42,6 +42,20 @@ def test_spent_budget_ends_a_command_at_once(inner, desk):
     assert wrapped(inner, desk, 0).run(command("sleep 1000")).ending is Ending.TIMED_OUT
 
 
+@pytest.mark.parametrize("line", ["echo a; sleep 1000", ["sh", "-c", "echo a; sleep 1000"]])
+def test_line_and_list_are_commands_with_a_timeout_in_seconds(inner, desk, line):
+    result = wrapped(inner, desk).run(line, timeout=0.5)
+    assert (result.stdout, result.ending) == ("a\n", Ending.TIMED_OUT)
+
+
+def test_command_without_a_timeout_has_the_rest_of_the_budget(inner, desk):
+    assert wrapped(inner, desk, 0.3).run(["sleep", "1000"]).ending is Ending.TIMED_OUT
+
+
+def test_seconds_of_a_command_count(inner, desk):
+    assert wrapped(inner, desk).run(Command(argv=("pwd",), timeout=5)).ok
+
+
 def test_output_goes_to_log_and_sink(inner, desk):
     chunks: list[tuple[Stream, bytes]] = []
     result = wrapped(inner, desk).run(

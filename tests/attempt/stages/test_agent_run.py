@@ -1,3 +1,4 @@
+import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -104,6 +105,17 @@ def test_change_is_extracted(attempt_by, desk):
     assert classify(StageName.AGENT_RUN, evidence) is None
     assert "+    return sum(prices)" in desk.read("patch.diff")
     assert not (desk.folder / "patch.raw.diff").exists()
+
+
+def test_async_agent_is_awaited(attempt_by, desk):
+    async def work(given):
+        await asyncio.sleep(0)
+        given.sandbox.run("echo note > notes.txt", timeout=60)
+        return AgentOutcome(ending=AgentEnding.SUBMITTED)
+
+    with attempt_by(work) as context:
+        assert go(context, "agent_run").agent is AgentEnding.SUBMITTED
+    assert "+note\n" in desk.read("patch.diff")
 
 
 def test_agent_learns_its_limits(attempt_by, desk):
@@ -223,7 +235,7 @@ def test_invalid_outcome_is_the_agents_fault(attempt_by, nonsense):
 @pytest.mark.parametrize(
     "misuse",
     [
-        lambda given: given.sandbox.run("ls"),
+        lambda given: given.sandbox.run(7),
         lambda given: given.sandbox.run(Command(argv=("ls",))),
         lambda given: given.sandbox.mounted("nothing"),
         lambda given: next(given.sandbox.read_tree(P("/no/such/folder")).__enter__()),

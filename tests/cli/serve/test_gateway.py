@@ -98,7 +98,7 @@ def test_it_stops_at_its_budget() -> None:
             chat(client)
             with pytest.raises(openai.PermissionDeniedError, match="budget of 1 USD is spent"):
                 chat(client)
-        assert "1 requests" in ended(process)
+        assert "1 request," in ended(process)
 
 
 def test_answers_are_recorded_and_replayed_on_a_socket(tmp_path: Path) -> None:
@@ -120,4 +120,4 @@ def test_answers_are_recorded_and_replayed_on_a_socket(tmp_path: Path) -> None:
                 summary = ended(process)
             assert not path.exists()
     assert result == ["once", "once"]
-    assert "1 requests, 1000 tokens in (400 cached), 200 out, 0.0000 USD" in summary
+    assert "1 request, 1000 tokens in (400 cached), 200 out, 0.0000 USD" in summary

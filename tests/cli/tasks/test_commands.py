@@ -5,7 +5,7 @@ def test_tasks_are_listed_a_line_each(cli, tasks):
     result = cli("tasks", "list", tasks)
     assert (result.code, result.stderr) == (0, "")
     assert result.stdout == (
-        "first   The first price is left out  []         2 target tests\n"
+        "first   The first price is left out             2 target tests\n"
         "second  The first price is left out  [unfixed]  2 target tests\n"
     )
 

@@ -9,7 +9,12 @@ import typer
 
 from agentbench.cli.options import SandboxName, ValidationOptions
 from agentbench.cli.process_setup import ExitCode
-from agentbench.cli.tasks.validation import follow_validation, print_result, validation_settings
+from agentbench.cli.tasks.validation import (
+    follow_validation,
+    print_result,
+    validate_and_print,
+    validation_settings,
+)
 from agentbench.errors import UsageError
 from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.problem import TaskId
@@ -80,7 +85,7 @@ def test_no_folder_proves_nothing(tmp_path, sandbox):
     assert validate_folders([], settings, follow_validation(given)) == []
 
 
-def test_ctrl_c_proves_nothing_and_is_130(tmp_path, sandbox):
+def test_ctrl_c_proves_nothing_and_is_130(tmp_path, sandbox, capsys):
     small_task(tmp_path / "small", setup='commands = ["sleep 600"]')
     given = ValidationOptions(
         repeat=1, jobs="1", sandbox=SandboxName(sandbox), runs_dir=tmp_path / "runs", quiet=True
@@ -89,10 +94,12 @@ def test_ctrl_c_proves_nothing_and_is_130(tmp_path, sandbox):
     pressing = threading.Thread(target=press_once_it_runs, args=(tmp_path / "runs",))
     pressing.start()
     with pytest.raises(typer.Exit) as caught:
-        validate_folders([tmp_path / "small"], settings, follow_validation(given))
+        validate_and_print((), [tmp_path / "small"], settings, given)
     pressing.join()
     assert caught.value.exit_code == ExitCode.INTERRUPTED
     assert not (tmp_path / "small" / "proof.json").exists()
+    err = capsys.readouterr().err
+    assert err.endswith(f"written, not validated: agentbench validate {tmp_path / 'small'}\n")
 
 
 def press_once_it_runs(runs_dir) -> None:

@@ -174,6 +174,19 @@ def test_failing_build_reports_its_last_output(error: str, starts: int) -> None:
     assert len(started) == starts
 
 
+def test_failing_build_reports_the_end_of_its_commands_output() -> None:
+    output = [
+        "Step 1/2 : FROM a\n",
+        " ---> 8580ee\n",
+        *(f"\x1b[91mline {n}\x1b[0m\n" for n in range(50)),
+    ]
+    lines = [*({"stream": each} for each in output), {"error": "code: 100"}]
+    with pytest.raises(UnavailableError) as caught:
+        images.run_build(lambda: lines, "it")
+    shown = str(caught.value).splitlines()
+    assert shown == ["cannot build it: code: 100", *(f"line {n}" for n in range(40, 50))]
+
+
 def test_a_base_image_of_another_recipe_is_outdated(engine: Engine, image: ImageId) -> None:
     assert not images.is_outdated(engine, "3.11")
     before = images.image_bytes(engine)

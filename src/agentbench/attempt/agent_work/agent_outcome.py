@@ -23,7 +23,7 @@ from agentbench.agents.interface import AgentOutcome
 from agentbench.attempt.agent_work.agent_sandbox import AgentSandbox
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.sandboxes import is_judged_in_place
-from agentbench.core.display_text import Redactor
+from agentbench.core.display_text import Redactor, counted
 from agentbench.core.files import FileContent
 from agentbench.errors import GitCloneError, SandboxError
 from agentbench.integrity.extraction import ExtractionLimits, WorkspaceChange, read_change
@@ -287,13 +287,11 @@ def with_model(evidence: Evidence, facts: ModelTraffic) -> Evidence:
     if _may_be_explained(evidence):
         failure = facts.last_failure
         if facts.over_budget:
-            cost = facts.usage.cost_usd
+            cost, requests = facts.usage.cost_usd, counted(facts.usage.requests, "model request")
             amount = "" if cost is None else f" of ${cost:.4f}"
             ended = {
                 "agent": AgentEnding.COST_LIMIT,
-                "agent_detail": (
-                    f"the budget was spent: {facts.usage.requests} model requests{amount}"
-                ),
+                "agent_detail": f"the budget was spent: {requests}{amount}",
             }
         elif failure is not None:
             is_own = failure.kind in AGENTS_OWN_ERRORS
@@ -304,11 +302,12 @@ def with_model(evidence: Evidence, facts: ModelTraffic) -> Evidence:
             status = f"HTTP {failure.status}" if failure.status is not None else "no answer"
             message = f": {failure.message}" if failure.message else ""
             kinds = ", ".join(f"{kind} x{count}" for kind, count in sorted(facts.errors.items()))
-            counted = f"{kinds}; {facts.usage.requests} requests in all"
+            total = f"{counted(facts.usage.requests, 'request')} in all"
+            attempts = "; ".join(filter(None, (kinds, total)))
             ended = {
                 "agent": AgentEnding.LLM_ERROR,
                 "agent_detail": (
-                    f"the model did not answer: {failure.kind}, {status}{message} ({counted}){own}"
+                    f"the model did not answer: {failure.kind}, {status}{message} ({attempts}){own}"
                 ),
                 "agent_fault": Fault.AGENT if is_own else Fault.INFRASTRUCTURE,
             }

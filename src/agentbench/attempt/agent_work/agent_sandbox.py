@@ -1,6 +1,6 @@
 """The sandbox of an agent: limited by its budget, with its output in the stage's log."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import timedelta
@@ -52,9 +52,27 @@ class AgentSandbox:
     def mounted(self, name: str) -> PurePosixPath:
         return self._inner.mounted(name)
 
-    def run(self, command: Command) -> CommandResult:
-        """Run a command until the budget is spent at most."""
-        timeout = max(min(command.timeout, self._budget.remaining()), _LEAST)
+    def run(
+        self,
+        command: Command | str | Sequence[str],
+        *,
+        timeout: timedelta | float | None = None,
+    ) -> CommandResult:
+        """Run a command until the budget is spent at most.
+
+        Args:
+            command: A line for `sh`, a program with its arguments, or a `Command`.
+            timeout: Seconds; None: those of the `Command`, or the rest of the budget.
+        """
+        remaining = self._budget.remaining()
+        if not isinstance(command, Command):
+            argv = ("sh", "-c", command) if isinstance(command, str) else tuple(command)
+            command = Command(argv=argv, timeout=remaining)
+        # Agents are rarely type-checked, and some pass seconds to `Command`, too.
+        limit: timedelta | float = command.timeout if timeout is None else timeout
+        if not isinstance(limit, timedelta):
+            limit = timedelta(seconds=limit)
+        limit = max(min(limit, remaining), _LEAST)
         own_sink = command.sink
 
         def sink(stream: Stream, chunk: bytes) -> None:
@@ -63,7 +81,7 @@ class AgentSandbox:
                 own_sink(stream, chunk)
 
         env = {**self._env, **command.env}
-        command = replace(command, timeout=timeout, sink=sink, env=env, user=self._user)
+        command = replace(command, timeout=limit, sink=sink, env=env, user=self._user)
         if self._recorder is None:
             return self._inner.run(command)
         result = self._inner.run(self._recorder.with_sidecar(command, self._inner))

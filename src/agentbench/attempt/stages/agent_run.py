@@ -1,5 +1,7 @@
 """agent_run: the agent works in its own sandbox within its budget; its changes are extracted."""
 
+import asyncio
+import inspect
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, wait
@@ -79,6 +81,7 @@ def agent_run(context: PreparedContext, inputs: AgentInputs, opened: ExitStack) 
         IncompleteStageError: an error ended it; the output has the agent's work before.
     """
     endpoint, work, is_shared = None, AgentWork(), is_judged_in_place(context.task)
+    began: float | None = None
     try:
         context.hidden_tests.check()
         with _endpoint(context, inputs) as endpoint, ExitStack() as watched:
@@ -88,6 +91,7 @@ def agent_run(context: PreparedContext, inputs: AgentInputs, opened: ExitStack) 
                 watched.enter_context(recording(inputs.recorder, sandbox, has_model=has_model))
             failures = watched.enter_context(watched_services(context, sandbox))
             await_health(context, sandbox)
+            began = time.monotonic()
             if context.task.steps:
                 is_shared = _work_in_steps(context, inputs, sandbox, endpoint, work)
             else:
@@ -97,7 +101,11 @@ def agent_run(context: PreparedContext, inputs: AgentInputs, opened: ExitStack) 
                 extract_work(context, sandbox, work, inputs.recorder)
         findings = (*work.findings, *agent_outcome.suspicious_findings(context, work.change))
     except (Exception, RunCancelled) as error:
+        seconds = work.evidence.own_seconds
+        if began is not None and not seconds:  # ended while the agent worked
+            seconds = time.monotonic() - began
         part = AgentRunOutput(
+            evidence=Evidence(own_seconds=seconds),
             outcome=work.outcome,
             traffic=endpoint.traffic() if endpoint is not None else None,
             change=work.change,
@@ -281,7 +289,9 @@ def _solve_in_thread(
     def work() -> None:
         try:
             with printed_to(log_printed):
-                solved = inputs.agent.solve(problem, sandbox, budget, endpoint)
+                solved: object = inputs.agent.solve(problem, sandbox, budget, endpoint)
+                if inspect.iscoroutine(solved):
+                    solved = asyncio.run(solved)
             outcome = agent_outcome.checked_outcome(solved)
             if outcome.detail:
                 detail = inputs.redactor(endpoint).text(outcome.detail)

@@ -12,7 +12,7 @@ import typer
 
 from agentbench.cli.process_setup import ExitCode, raise_keyboard_interrupt_on_signals
 from agentbench.cli.serve.server_options import GatewayServerOptions
-from agentbench.core.display_text import printable
+from agentbench.core.display_text import counted, printable
 from agentbench.errors import UsageError
 from agentbench.models.gateway.gateway import run_gateway
 from agentbench.models.gateway.http_server import tcp_listener, unix_listener
@@ -119,11 +119,11 @@ def _print_usage(facts: ModelTraffic) -> None:
     usage = facts.usage
     cost = "cost unknown" if usage.cost_usd is None else f"{usage.cost_usd:.4f} USD"
     lines = [
-        f"{usage.requests} requests, {usage.input_tokens} tokens in ({usage.cached_tokens} "
-        f"cached), {usage.output_tokens} out, {cost}"
+        f"{counted(usage.requests, 'request')}, {usage.input_tokens} tokens in "
+        f"({usage.cached_tokens} cached), {usage.output_tokens} out, {cost}"
     ]
     if facts.errors:
-        counted = ", ".join(f"{count} {kind.value}" for kind, count in facts.errors.items())
-        lines.append(f"errors: {counted}")
+        by_kind = ", ".join(f"{count} {kind.value}" for kind, count in facts.errors.items())
+        lines.append(f"errors: {by_kind}")
     lines += [f"{each.rule}: {each.where}: {each.what}" for each in facts.findings]
     typer.echo("\n".join(printable(line) for line in lines), err=True)

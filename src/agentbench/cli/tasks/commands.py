@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from agentbench.core.display_text import counted, printable
 from agentbench.core.extensions import Slot, offers
 from agentbench.core.host import usable_cache_dir
 from agentbench.tasks.test_runner_name import Runner
+
+if TYPE_CHECKING:
+    from agentbench.tasks.task import Task
 
 tasks = options.command_group("List, create, import and export tasks.")
 
@@ -92,12 +95,21 @@ def list_tasks(
         (
             task.id,
             printable(task.problem.title),
-            printable(f"[{', '.join(task.problem.tags)}]"),
-            counted(len(task.steps), "step")
-            if task.steps
-            else counted(len(task.answer_key.fail_to_pass), "target test"),
+            printable(f"[{', '.join(task.problem.tags)}]") if task.problem.tags else "",
+            _deciding(task),
         )
         for task in found
     ]
     below = TableColumn(below=1)
     print_listing(table, TableColumn(), TableColumn(below=2), below, below)
+
+
+def _deciding(task: "Task") -> str:
+    if task.steps:
+        return counted(len(task.steps), "step")
+    key = task.answer_key
+    if key.verifier is not None:
+        return "judged by a script"
+    if not key.fail_to_pass:
+        return "no tests listed yet (validate --write-ids)"
+    return counted(len(key.fail_to_pass), "target test")

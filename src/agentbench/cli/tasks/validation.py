@@ -1,6 +1,7 @@
 """Validates the tasks that a command has written, and prints the result."""
 
 import json
+import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
     from agentbench.tasks.dataset_rows import Rejection
     from agentbench.validation.task_proof import FollowRun
     from agentbench.validation.task_validation import ValidationResult, ValidationSettings
+
+_MAX_NAMED = 3  # folders in a line
+_EXPECTED = {
+    "oracle": "with the reference solution, expected to be resolved",
+    "noop": "without a fix, expected to fail",
+}
 
 
 def validation_settings(
@@ -73,7 +80,14 @@ def validate_and_print(
 
     proven = None
     if settings is not None:
-        proven = validate_folders(written, settings, follow_validation(validation))
+        try:
+            proven = validate_folders(written, settings, follow_validation(validation))
+        except typer.Exit:  # Ctrl-C; the folders stay
+            folders = shlex.join(str(folder) for folder in written[:_MAX_NAMED])
+            more = " …" if len(written) > _MAX_NAMED else ""
+            write_ids = " --write-ids" if settings.write_ids else ""
+            say_line(f"written, not validated: agentbench validate {folders}{more}{write_ids}")
+            raise
     print_result(refused, written, proven, as_json=validation.as_json)
 
 
@@ -87,6 +101,10 @@ def follow_runs(*, quiet: bool, verbose: bool) -> "FollowRun":
 
     def follow(run: "Run") -> None:
         print_warnings(run.warnings)
+        # Both runs print the same lines, and a failure is success in one of them.
+        expected = _EXPECTED.get(run.configuration.agent)
+        if expected is not None and not quiet:
+            say_line(f"{expected}: {counted(run.configuration.planned_attempts, 'attempt')}")
         follow_run(run, quiet=quiet, verbose=verbose)
         if run.resources.cancel.is_set():
             raise typer.Exit(ExitCode.INTERRUPTED)

@@ -126,6 +126,7 @@ def environment_from_options(
         return None
     from pydantic import ValidationError
 
+    from agentbench.core.schema import describe_wrong_value
     from agentbench.tasks.task import TaskSetup
     from agentbench.tasks.task_file import EnvironmentTable, TestsTable
     from agentbench.validation.environment.proposals import Proposal
@@ -138,8 +139,12 @@ def environment_from_options(
             reasons=("given on the command line",),
         )
     except ValidationError as error:
-        text = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise UsageError(f"--image, --setup, --test-command: {text}") from error
+        # Each option has one key, and the message of typer's kind names the option and the value.
+        fault = error.errors()[0]
+        option = {"image": "--image", "commands": "--setup"}.get(
+            str(fault["loc"][0]) if fault["loc"] else ""
+        )
+        raise UsageError(f"{option or '--test-command'}: {describe_wrong_value(fault)}") from error
 
 
 @options.expand_groups

@@ -185,7 +185,7 @@ class RemoteJudge:
         self,
         task: Task | str,
         *,
-        patch: str | bytes | None = None,
+        patch: Path | str | bytes | None = None,
         tree: Path | str | bytes | None = None,
         priority: int = 0,
         deadline: Seconds | None = None,
@@ -196,7 +196,7 @@ class RemoteJudge:
         Args:
             task: The id of a task of the service; or a task, whose digest must be that of the
                 service's.
-            patch: A unified diff against the task's base commit.
+            patch: A unified diff against the task's base commit, or the path of a file with one.
             tree: The files of the changed repository instead: a folder, or a tar as bytes.
             priority: Higher numbers start earlier.
             deadline: Seconds from now. When they have passed, the verdict has no reward.

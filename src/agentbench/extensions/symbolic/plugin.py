@@ -1,5 +1,7 @@
 """The symbolic tools of the MCP server, and the comparison of fixes with the reference fix."""
 
+from collections.abc import Mapping
+
 from agentbench.core.extensions import Offer, Slot
 
 
@@ -21,6 +23,23 @@ def _change_comparison() -> object:
     return change_comparison
 
 
+def _words() -> Mapping[str, str]:
+    return {
+        "differs-from-reference": (
+            "A finding of `audit --wrong-fixes`: an input on which the agent's code and the "
+            "reference differ.\n"
+            "  Where the instruction says nothing about this input, both may be right."
+        ),
+        "not-compared": (
+            "A finding of `audit --wrong-fixes`: a function or an attempt that was not compared "
+            "with the reference, and why."
+        ),
+        "compared": (
+            "A finding of `audit --wrong-fixes`: how many functions and inputs were compared."
+        ),
+    }
+
+
 def _libraries() -> object:
     from agentbench.extensions.symbolic.libraries import stored_libraries
 
@@ -28,6 +47,7 @@ def _libraries() -> object:
 
 
 OFFERS = {
+    Slot.WORDS: {"symbolic": Offer("The rules of the comparison.", _words)},
     Slot.MCP_TOOLS: {"symbolic": Offer("Search the paths of submitted functions.", _tools)},
     Slot.AUDIT: {"wrong-fixes": Offer("Compare fixes with the reference fix.", _comparison)},
     Slot.CHANGE_COMPARISON: {

@@ -35,6 +35,10 @@ TASK_REPOSITORY = "agentbench/task"
 """The name of all images that are built from tasks' Dockerfiles."""
 
 _MOST_RESTARTS = 3
+_COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+# What the engine says of its steps, between the output of their commands.
+_STEP = re.compile(r"Step \d+/\d+ :| ---> |Removing intermediate container |Successfully ")
+_LAST_LINES = 10  # of the output of a failed build
 _MISSING_STEP = re.compile(
     r"No such image: sha256:|failed to get digest sha256:|unknown parent image ID sha256:"
     r'|unable to find image "sha256:'
@@ -299,7 +303,10 @@ def run_build(build: Callable[[], Iterable[Mapping[str, object]]], what: str) ->
             fault = line.get("error", fault)
         if fault is None:
             return
-        message = f"cannot build {what}: {fault}\n{output.strip()}"
+        # The fault names the command; the lines above it say why it failed.
+        lines = _COLOURS.sub("", output).splitlines()
+        said = [line for line in lines if line.strip() and not _STEP.match(line)]
+        message = "\n".join((f"cannot build {what}: {fault}", *said[-_LAST_LINES:]))
         # A build fails if another process removes an image with a common step; it is repeated.
         if not remaining or not _MISSING_STEP.search(message):
             raise UnavailableError(message)

@@ -7,10 +7,14 @@ from agentbench.attempt.preparation_cache import PreparationCache
 from agentbench.attempt.resources import RunResources
 from agentbench.audit.run_facts import AttemptFacts, open_run, read_attempt
 from agentbench.audit.task_facts import read_task_facts
+from agentbench.cli.show import explanation
 from agentbench.core.files import FileContent
 from agentbench.core.host import default_cache_dir
 from agentbench.errors import SandboxError
-from agentbench.extensions.symbolic.differential.differential_audit import DifferentialAudit
+from agentbench.extensions.symbolic.differential.differential_audit import (
+    DIFFERENTIAL_RULES,
+    DifferentialAudit,
+)
 from agentbench.extensions.symbolic.differential.search import SearchResult
 from agentbench.scoring.evidence import Severity
 from agentbench.tasks.control_level import ControlLevel
@@ -192,3 +196,8 @@ def test_lost_sandbox_leaves_one_attempt_uncompared(partial):
 def test_lost_engine_ends_the_audit(partial):
     with pytest.raises(SandboxError, match="the engine does not answer"):
         findings_of(partial, provider=Lost(engine=True))
+
+
+def test_rules_are_explained():
+    for rule in DIFFERENTIAL_RULES:
+        assert explanation(rule, None).startswith(f"{rule}: A finding of `audit --wrong-fixes`")
