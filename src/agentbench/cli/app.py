@@ -1,5 +1,6 @@
 """The program and the names of its commands, whose modules are imported on use."""
 
+import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
@@ -7,11 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from agentbench.cli.file_defaults import file_defaults
+from agentbench.cli.process_setup import EXIT_CODE_MEANINGS
 from agentbench.core.display_text import printable
 from agentbench.core.extensions import Slot, offers
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
+    from typer.core import TyperArgument, TyperOption
+
+    Parameter = TyperArgument | TyperOption
     from typer._click.shell_completion import CompletionItem
 
 
@@ -22,6 +28,7 @@ _OWN_HELP = {
     "validate": "Prove tasks: solvable, not solved already, not flaky.",
     "resume": "Continue an interrupted run.",
     "rescore": "Judge a run's records again with the current rules.",
+    "runs": "List runs, the newest first.",
     "report": "Report on runs: a row per attempt, and the resolved rate.",
     "compare": "Compare two runs: flips, and statistical significance.",
     "show": "Show one attempt: why it failed, its stages and its patch.",
@@ -48,12 +55,7 @@ _MODULES = {
     "tasks": "tasks.commands",
 }
 """The module below agentbench.cli of each command whose module has another name."""
-_EPILOG = (
-    "Exit codes: 0 done, whatever the agents scored; 1 a check that you requested failed; "
-    "2 wrong usage; 65 a task, run or import file is wrong; 69 the sandbox or engine is not "
-    "available; 70 a bug in agentbench; 75 some attempt ended in an infrastructure failure; "
-    "130 interrupted; 141 the reader of a pipe ended first."
-)
+_EPILOG = "; ".join(f"{code.value} {meaning}" for code, meaning in EXIT_CODE_MEANINGS.items())
 
 
 class LazyCommands(TyperGroup):
@@ -93,10 +95,43 @@ class LazyCommands(TyperGroup):
         return TyperGroup(commands=named, params=self.params, rich_markup_mode=None)
 
 
+# typer would show the types of Python: <str>, <list[Path]>, <int range>.
+_METAVARS = {"str": "TEXT", "int": "N", "float": "NUMBER", "path": "PATH"}
+_RANGES = (
+    (re.compile(r"(\d[\d.]*)<=x<=(\d[\d.]*)(?=[;\]])"), r"from \1 to \2"),
+    (re.compile(r"x>=(\d[\d.]*)(?=[;\]])"), r"at least \1"),
+    (re.compile(r"x<=(\d[\d.]*)(?=[;\]])"), r"at most \1"),
+)
+
+
 class GroupedCommand(TyperCommand):
-    """A command whose help groups its options by their panels."""
+    """A command whose help groups its options by their panels, and that has file defaults."""
 
     # typer groups them only with rich, whose import doubles the time of --help.
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401 - of typer
+        super().__init__(*arguments, **settings)
+        for param in self.params:
+            _name_value(param)
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: "Context | None" = None,
+        **extra: Any,  # noqa: ANN401 - of typer
+    ) -> "Context":
+        # Help and completion work whatever the file contains. A group's commands have no table.
+        is_own = parent is not None and parent.parent is None
+        if is_own and not extra.get("resilient_parsing"):
+            is_help = not {"-h", "--help"}.isdisjoint(args)
+            defaults = {} if is_help else file_defaults(str(info_name), self.params)
+            extra.setdefault("default_map", defaults)
+        return super().make_context(info_name, args, parent, **extra)
+
+    def collect_usage_pieces(self, ctx: "Context") -> list[str]:
+        # typer would print {RUN} for a required argument.
+        return [re.sub(r"^\{(.*)\}", r"\1", piece) for piece in super().collect_usage_pieces(ctx)]
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
@@ -105,15 +140,31 @@ class GroupedCommand(TyperCommand):
             record = param.get_help_record(ctx)
             if record is None:
                 continue
+            name, text = record
+            for form, words in _RANGES:
+                text = form.sub(words, text)
             if param.param_type_name == "argument":
-                sections["Arguments"].append(record)
+                sections["Arguments"].append((str(param.metavar), text))
             else:
+                record = name, text
                 panel = getattr(param, "rich_help_panel", None)
                 (sections.setdefault(panel, []) if panel else others).append(record)
         for title, rows in {**sections, "Options": others}.items():
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
+
+
+def _name_value(param: "Parameter") -> None:
+    """Name the value of a parameter in capitals, as TASKS, unless it has a name or choices."""
+    description = param.type_descriptor
+    if param.metavar is not None or getattr(param, "is_flag", False) or description.is_choice:
+        return
+    if param.param_type_name == "argument":
+        param.metavar = str(param.name).upper()
+        return
+    kind = re.sub(r"list\[(.*)\]|(.*) range", r"\1\2", param.bare_type()).lower()
+    param.metavar = _METAVARS.get(kind)
 
 
 class _CommandsOnDemand(Mapping[str, "Command"]):
@@ -175,7 +226,7 @@ def _add_debug_option(command: "Command") -> None:
 app = typer.Typer(
     name="agentbench",
     help="Tells whether a coding agent fixed a bug, why not, and that nobody cheated.",
-    epilog=_EPILOG,
+    epilog=f"Exit codes: {_EPILOG}.",
     no_args_is_help=True,
     rich_markup_mode=None,  # rich's markup would double the time that --help takes
     pretty_exceptions_enable=False,

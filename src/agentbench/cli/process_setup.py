@@ -6,9 +6,10 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout, suppress
 from enum import IntEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -31,6 +32,21 @@ class ExitCode(IntEnum):
     INFRASTRUCTURE = 75
     INTERRUPTED = 130
     CLOSED_PIPE = 141
+
+
+EXIT_CODE_MEANINGS: Mapping[ExitCode, str] = MappingProxyType(
+    {
+        ExitCode.OK: "done, whatever the agents scored",
+        ExitCode.CHECK_FAILED: "a check that you requested failed",
+        ExitCode.USAGE: "wrong usage",
+        ExitCode.INPUT: "a task, run or import file is wrong",
+        ExitCode.UNAVAILABLE: "the sandbox or engine is not available",
+        ExitCode.BUG: "a bug in agentbench",
+        ExitCode.INFRASTRUCTURE: "some attempt ended in an infrastructure failure",
+        ExitCode.INTERRUPTED: "interrupted",
+        ExitCode.CLOSED_PIPE: "the reader of a pipe ended first",
+    }
+)
 
 
 def guard_output() -> None:
