@@ -125,7 +125,7 @@ def test_each_attempt_has_a_line_where_there_is_no_terminal(run):
 def test_a_rate_below_what_was_asked_is_a_check_that_failed(run):
     said = run("--quiet", "--fail-under", "0.6")
     assert said.code == 1, said.stderr
-    assert said.stderr.endswith("the resolved rate 0.500 is below --fail-under 0.6\n")
+    assert said.stderr.endswith("the resolved rate 50.0 % is below --fail-under 60 %\n")
     assert run("--quiet", "--fail-under", "0.5").code == 0
 
 

@@ -92,7 +92,13 @@ def test_a_reason_is_found_however_it_is_written(reason):
 @pytest.mark.parametrize("code", ["0", "137", "-9", "99999"])
 def test_a_number_is_an_exit_code(code):
     assert explanation(code, "setup") == explain_exit_code(int(code), "setup")
-    assert explanation(code, None) == explain_exit_code(int(code), None)
+    assert explanation(code, None).endswith(explain_exit_code(int(code), None))
+
+
+def test_exit_codes_of_the_program_itself_are_explained():
+    text = explanation("75", None)
+    assert text.startswith("Exit code 75 of agentbench itself: some attempt ended in an infra")
+    assert "itself" not in explanation("75", "setup") + explanation("7", None)
 
 
 @pytest.mark.parametrize("what", ["1.5", "123456", "", "tests failed", "\u0663"])

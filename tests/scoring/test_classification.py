@@ -249,7 +249,7 @@ def test_exception_is_reduced_to_what_a_judgement_needs():
     error = LLMError("the model refused")
     error.fault = "agent"
     assert exception_fact(StageName.AGENT_RUN, error) == ExceptionFact(
-        type_name="LLMError", message="the model refused", reason="LLM_ERROR", fault="agent"
+        type_name="", message="the model refused", reason="LLM_ERROR", fault="agent"
     )
     assert exception_fact(StageName.GIT_CLONE, GitCloneError("no")).fault is None
     assert exception_fact(StageName.SETUP, KeyboardInterrupt()).reason == "INTERRUPTED"

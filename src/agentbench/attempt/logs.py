@@ -96,7 +96,8 @@ class AttemptFiles:
         """A stage has ended, or was taken from an earlier attempt."""
         evidence = result.evidence
         ending = evidence.command.ending if evidence.command is not None else None
-        detail = evidence.exception.type_name if evidence.exception is not None else ending
+        fact = evidence.exception
+        detail = (fact.type_name or fact.message) if fact is not None else ending
         self._note(
             EventKind.STAGE_ENDED, stage=result.stage, cached=result.cached, detail=detail or "done"
         )

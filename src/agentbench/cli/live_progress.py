@@ -31,6 +31,7 @@ _LONGEST_BAR = 40  # columns of the terminal
 _LEAST_BAR = 10
 _FIGURES_WIDTH = 64  # columns of the figures next to the bar, of up to 9,999 attempts
 _MAX_FAILURE = 60  # characters of a failed request's message
+_MAX_DETAIL = 160  # characters of a failure at a terminal
 _SHOW_CURSOR = "\x1b[?25h\n"
 
 
@@ -202,7 +203,9 @@ class RunDisplay:
                 line.append("resolved", "green").append(seconds)
             else:
                 # The prefix would repeat the verdict.
-                detail = printable(record.detail.removeprefix("quarantined: "), limit=160)
+                # A pipe's lines are never shortened.
+                limit = _MAX_DETAIL if self._live is not None else None
+                detail = printable(record.detail.removeprefix("quarantined: "), limit=limit)
                 if record.quarantined:
                     line.append("quarantined", "magenta")
                 else:

@@ -1,5 +1,6 @@
 """Makes the attempts of a run, shows their progress, and ends with a table and an exit code."""
 
+import os
 import signal
 import sys
 import time
@@ -53,6 +54,9 @@ def follow_run(run: "Run", *, quiet: bool, verbose: bool) -> None:
         if is_stopping.is_set():
             if display is not None:
                 display.give_back()
+            # `write`, since the handler may have interrupted a print.
+            note = f"\nStopped at once; continue with: agentbench resume {run.store.folder}\n"
+            os.write(sys.stderr.fileno(), note.encode(errors="replace"))
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
         is_stopping.set()
@@ -109,8 +113,8 @@ def execute_run(
         why = f"{counted(run.failures, 'attempt')} failed (--max-failures {limit})"
     if len(attempts) < planned:
         typer.echo(
-            f"{planned - len(attempts)} of {planned} attempts were not started: {why}; continue "
-            f"with: agentbench resume {folder}",
+            f"{planned - len(attempts)} of {counted(planned, 'attempt')} were not started: {why}; "
+            f"continue with: agentbench resume {folder}",
             err=True,
         )
     elif run.has_reached_max_failures:
@@ -130,7 +134,10 @@ def execute_run(
     share = summary.overall.share
     is_below = fail_under is not None and share < fail_under
     if is_below:
-        typer.echo(f"the resolved rate {share:.3f} is below --fail-under {fail_under}", err=True)
+        limit_text = f"{100 * fail_under:.6g} %"
+        typer.echo(
+            f"the resolved rate {100 * share:.1f} % is below --fail-under {limit_text}", err=True
+        )
     error = common_agent_error(attempts)
     if error is not None:
         typer.echo(error, err=True)

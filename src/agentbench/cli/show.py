@@ -10,6 +10,7 @@ import typer
 
 from agentbench.cli import completion, options
 from agentbench.cli.paged_text import line_style, print_paged
+from agentbench.cli.process_setup import EXIT_CODE_MEANINGS
 from agentbench.cli.run_execution import print_warnings
 from agentbench.core.display_text import list_with_more, printable
 from agentbench.core.extensions import Slot, offers
@@ -33,8 +34,12 @@ def show(
         ),
     ],
     task: Annotated[
-        str, typer.Argument(help="The task's id.", autocompletion=completion.tasks_of_run)
-    ],
+        str | None,
+        typer.Argument(
+            help="The task's id; needed if the run has several.",
+            autocompletion=completion.tasks_of_run,
+        ),
+    ] = None,
     attempt: Annotated[int, typer.Argument(help="Which attempt.", min=1)] = 1,
     runs_dir: options.RunsDir = Path("runs"),
     as_json: options.Json = False,
@@ -54,6 +59,7 @@ def show(
     """
     from agentbench.report.attempt_files import log_name
     from agentbench.report.attempt_text import render_attempt
+    from agentbench.report.reported_run import ReportedRun
     from agentbench.runs.store.reading import read_run
     from agentbench.runs.store.store import RunStore, find_run
 
@@ -61,7 +67,17 @@ def show(
         raise UsageError("--json prints the record, and --log a stage's log; give one of them")
     store = RunStore.open(find_run(run, runs_dir))
     reading = read_run(store.folder)
-    print_warnings(reading.warnings())
+    reported = ReportedRun(folder=store.folder, reading=reading, latest=reading.latest())
+    print_warnings(reported.warnings())
+    if task is None:
+        tasks = sorted({each.task_id for each in reading.summaries})
+        if len(tasks) != 1:
+            # Those that one looks for first.
+            failed = {each.task_id for each in reported.attempts if not each.resolved}
+            tasks.sort(key=lambda each: each not in failed)
+            names = list_with_more(tasks, _MAX_NAMED) or "none yet"
+            raise UsageError(f"TASK is missing; tasks of {store.folder}, failed first: {names}")
+        (task,) = tasks
     key = (task, attempt)
     found = [n for n, each in enumerate(reading.summaries) if (each.task_id, each.attempt) == key]
     if not found:
@@ -114,7 +130,7 @@ def explain(
         typer.Argument(
             help="A failure reason, an exit code, a tag of behaviour, or a word of reports such "
             "as quarantined; default: all reasons.",
-            metavar="[REASON|EXIT_CODE]",
+            metavar="REASON|EXIT_CODE",
             autocompletion=completion.failure_reasons,
         ),
     ] = None,
@@ -153,7 +169,12 @@ def explanation(what: str | None, stage: str | None) -> str:
     if what is None:
         return "\n".join(f"{r.precedence:>2} {r:<22} {r.description}" for r in _reasons())
     if re.fullmatch(r"-?[0-9]{1,5}", what):
-        return explain_exit_code(int(what), stage)
+        code, text = int(what), explain_exit_code(int(what), stage)
+        own = {each.value: meaning for each, meaning in EXIT_CODE_MEANINGS.items()}.get(code)
+        # In a stage it is the code of a command there.
+        if own is None or stage is not None:
+            return text
+        return f"Exit code {code} of agentbench itself: {own}\n{text}"
     word = what.lower().replace("_", "-").replace(" ", "-").removesuffix("-with-tests")
     words = dict(WORDS)
     for offer in offers(Slot.WORDS).values():

@@ -147,7 +147,9 @@ class _Investigation:
         exception = stage.evidence.exception
         assert exception is not None
         reason, during = exception.reason, f"during {_words(stage.name)}"
-        is_ours = exception.type_name == RunCancelled.__name__
+        # Records of former releases name the class.
+        is_ours = exception.type_name in {"", RunCancelled.__name__}
+        is_ours = is_ours and reason is FailureReason.INTERRUPTED
         if is_ours or (reason is FailureReason.INTERRUPTED and stage.name is not _AGENT):
             return FailureCause(summary=f"The run was cancelled {during}.")
         text = one_line(exception.message, limit=_MAX_TEXT)
@@ -158,9 +160,12 @@ class _Investigation:
         how = "ran out of time" if is_late else "raised an error"
         begins = begins or f"{_SUBJECTS[stage.name]} {how}"
         named = ": ".join(filter(None, (exception.type_name, text)))
-        summary = f"{begins}: {named}{where}" if exception.type_name else (text or begins)
+        # Of a fault that the stage itself found, the message is a sentence of its own.
+        is_sentence = not exception.type_name and text[:1].isupper()
+        summary = f"{begins}: {named}{where}" if named and not is_sentence else (text or begins)
         # The last lines of a log often repeat the exception.
-        known = f"{exception.type_name}: {' '.join(exception.message.split())}"
+        known = " ".join(exception.message.split())
+        known = f"{exception.type_name}: {known}" if exception.type_name else known
         output = [line for line in self._tail(stage) if " ".join(line.split()) not in known]
         return FailureCause(
             summary=_sentence(summary), output=tuple(output), notes=self._agent_notes(stage)

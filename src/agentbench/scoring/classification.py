@@ -7,6 +7,7 @@ import re
 from typing import assert_never
 
 from agentbench.core.schema import Schema
+from agentbench.errors import AgentbenchError
 from agentbench.scoring.evidence import (
     AgentEnding,
     CommandResult,
@@ -227,10 +228,12 @@ def exception_fact(stage: StageName, exception: BaseException) -> ExceptionFact:
     """
     reason = FailureReason.from_stage(stage, 1, exception)
     assert reason is not None  # an exception always has a reason
+    # The classes of this project say nothing to a user, and their messages all.
+    is_own, message = type(exception).__module__ == AgentbenchError.__module__, str(exception)
     declared = getattr(exception, "fault", None)  # of an agent's own class: a plain string too
     return ExceptionFact(
-        type_name=type(exception).__name__,
-        message=str(exception),
+        type_name="" if is_own and message else type(exception).__name__,
+        message=message,
         reason=reason,
         fault=Fault(declared) if isinstance(declared, str) and declared in set(Fault) else None,
     )

@@ -263,7 +263,7 @@ class ExceptionFact(Schema):
     """The part of an exception from a stage that a verdict needs."""
 
     type_name: str
-    """The class of the exception; empty for a fault that the stage itself found."""
+    """The class of the exception; empty for agentbench's own, whose messages say all."""
     message: str
     """Its message."""
     reason: FailureReason

@@ -222,6 +222,7 @@ def _ranking(
                 attempts=run.summaries,
                 agent_command=known.agent_command if known is not None else None,
                 base_url=known.base_url if known is not None else None,
+                note=known.note if known is not None else None,
                 is_configuration_known=known is not None,
             )
         )
