@@ -79,10 +79,13 @@ class AttemptFiles:
 
         self._breaker.written(write)
 
+    def log_path(self, stage: StageName) -> Path:
+        return self.folder / "stages" / f"{stage}.log"
+
     def open_log(self, stage: StageName) -> "StageLog":
         def opened() -> StageLog:
             with storage_errors(self.folder):
-                return StageLog(self.folder / "stages" / f"{stage}.log")
+                return StageLog(self.log_path(stage))
 
         return self._breaker.written(opened)
 

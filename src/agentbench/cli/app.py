@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -112,7 +112,7 @@ class GroupedCommand(TyperCommand):
     def __init__(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401 - of typer
         super().__init__(*arguments, **settings)
         for param in self.params:
-            _name_value(param)
+            _name_value(cast("Parameter", param))
 
     def make_context(
         self,

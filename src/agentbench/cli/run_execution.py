@@ -1,10 +1,11 @@
 """Makes the attempts of a run, shows their progress, and ends with a table and an exit code."""
 
 import os
+import shlex
 import signal
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from threading import Event
@@ -22,6 +23,7 @@ from agentbench.core.display_text import counted, printable
 
 if TYPE_CHECKING:
     from agentbench.runs.run import Run
+    from agentbench.runs.store.summaries import AttemptSummary
 
 
 def say_line(line: str) -> None:
@@ -97,12 +99,16 @@ def execute_run(
         entrant = replace(reported.entrant, name=run.configuration.run_id)
         sys.stdout.writelines(json_chunks(results_by_agent([entrant]), reported.records()))
     elif not quiet:
-        from agentbench.report.formats import print_table
+        from agentbench.report.formats import print_table, print_task_table
         from agentbench.report.text_table import console_of
 
-        print_table(attempts, console_of(sys.stdout))
+        # A table of all attempts of a large run scrolls away; `agentbench report` has it.
+        has_several = len({each.task_id for each in attempts}) < len(attempts)
+        (print_task_table if has_several else print_table)(attempts, console_of(sys.stdout))
     folder = str(run.store.folder)
     typer.echo(summary_line(summary, seconds=seconds, folder=folder), err=True)
+    if attempts and not (quiet or run.resources.cancel.is_set()):
+        typer.echo(f"next: {_next_command(attempts, folder)}", err=True)
     if run.resources.cancel.is_set():
         typer.echo(f"continue with: agentbench resume {folder}", err=True)
         raise typer.Exit(ExitCode.INTERRUPTED)
@@ -133,7 +139,7 @@ def execute_run(
         raise typer.Exit(ExitCode.INPUT)
     share = summary.overall.share
     is_below = fail_under is not None and share < fail_under
-    if is_below:
+    if fail_under is not None and is_below:
         limit_text = f"{100 * fail_under:.6g} %"
         typer.echo(
             f"the resolved rate {100 * share:.1f} % is below --fail-under {limit_text}", err=True
@@ -143,3 +149,14 @@ def execute_run(
         typer.echo(error, err=True)
     if is_below:
         raise typer.Exit(ExitCode.CHECK_FAILED)
+
+
+def _next_command(attempts: "Sequence[AttemptSummary]", folder: str) -> str:
+    """The command that says why an attempt failed; without one, the command for all attempts."""
+    failed = [each for each in attempts if not each.resolved and not each.was_interrupted]
+    if not failed:
+        return f"agentbench report {shlex.quote(folder)}"
+    first = min(failed, key=lambda each: (each.task_id, each.attempt))
+    number = f" {first.attempt}" if first.attempt > 1 else ""
+    command = f"agentbench show {shlex.quote(folder)} {first.task_id}{number}"
+    return f"{command}  # why it failed"

@@ -75,8 +75,8 @@ def show(
             # Those that one looks for first.
             failed = {each.task_id for each in reported.attempts if not each.resolved}
             tasks.sort(key=lambda each: each not in failed)
-            names = list_with_more(tasks, _MAX_NAMED) or "none yet"
-            raise UsageError(f"TASK is missing; tasks of {store.folder}, failed first: {names}")
+            known = list_with_more(tasks, _MAX_NAMED) or "none yet"
+            raise UsageError(f"TASK is missing; tasks of {store.folder}, failed first: {known}")
         (task,) = tasks
     key = (task, attempt)
     found = [n for n, each in enumerate(reading.summaries) if (each.task_id, each.attempt) == key]

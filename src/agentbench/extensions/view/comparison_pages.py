@@ -53,6 +53,7 @@ class TaskSet:
 
     digest: str
     tasks: int
+    first_tasks: Sequence[str]
     folders: Sequence[Path]
 
 
@@ -192,7 +193,15 @@ def _task_sets(context: PageContext) -> list[TaskSet]:
         plan = context.cache.plan(folder)
         if plan.task_set:
             folders.setdefault((plan.task_set, plan.tasks), []).append(folder)
-    sets = [TaskSet(digest=key[0], tasks=key[1], folders=own) for key, own in folders.items()]
+    sets = [
+        TaskSet(
+            digest=digest,
+            tasks=tasks,
+            first_tasks=context.cache.plan(own[0]).first_tasks,
+            folders=own,
+        )
+        for (digest, tasks), own in folders.items()
+    ]
     return sorted(sets, key=lambda each: len(each.folders) == 1)
 
 
