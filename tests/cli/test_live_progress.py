@@ -372,3 +372,12 @@ def test_the_estimate_is_within_30_percent_after_a_third_of_a_run(total, jobs):
         left = sum(60**n * int(part) for n, part in enumerate(reversed(text.split(":"))))
         misses += abs(now + left - ends[-1]) > 0.3 * ends[-1]
     assert misses <= 10
+
+
+def test_a_pipe_gets_the_whole_detail_of_a_failure(capsys):
+    board = LiveStatus()
+    run = SimpleNamespace(resources=SimpleNamespace(live_status=board), planned=range(1))
+    detail = f"1 of 2 tests failed{' and more' * 40}"
+    with RunDisplay(run, quiet=False, verbose=False) as display:
+        display.add(failed().replace(detail=detail))
+    assert capsys.readouterr().err.endswith(f": {detail}\n")
