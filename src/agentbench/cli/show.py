@@ -106,6 +106,10 @@ def show(
     # What an agent printed may hold control sequences that change the terminal.
     lines = path.read_bytes().decode("utf-8", "replace").splitlines()
     text = "".join(f"{printable(line, newlines=True)}\n" for line in lines)
+    if not text:
+        controls = record.controls if log is StageName.FINAL_TEST else None
+        why = controls.skipped if controls is not None else None
+        typer.echo(f"the log of {log} is empty{f': {printable(why)}' if why else ''}", err=True)
     print_paged(text, pager=not no_pager)
 
 
