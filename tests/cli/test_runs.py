@@ -66,7 +66,7 @@ def test_folder_without_runs_says_so(cli, tmp_path):
 
 def test_run_is_found_by_its_note_and_a_wrong_name_gets_near_ones(folder):
     assert find_run("with hints", folder) == folder / "mid"
-    with pytest.raises(InputError, match="did you mean alpha\\?"):
+    with pytest.raises(InputError, match=r"did you mean alpha\?"):
         find_run("alhpa", folder)
     RunStore.create(folder, configuration(run_id="again", note="with hints"))
     with pytest.raises(InputError, match="the note of several runs: again, mid"):

@@ -275,7 +275,7 @@ def quarantined() -> AttemptRecord:
 RECORDED: Mapping[str, tuple[AttemptRecord, str]] = {
     "lost sandbox": (
         lost(),
-        "The sandbox failed during setup: SandboxError: the engine went away.",
+        "The sandbox failed during setup: the engine went away.",
     ),
     "cancelled run": (interrupted(), "The run was cancelled during setup."),
     "quarantine": (

@@ -119,7 +119,7 @@ def test_the_python_and_its_image_are_named(known, line):
 def test_a_failed_attempt_says_why_in_words():
     lines = page(lost())
     assert lines[1] == "failed: SANDBOX_ERROR (fault: infrastructure)"
-    result = "  The sandbox failed during setup: SandboxError: the engine went away."
+    result = "  The sandbox failed during setup: the engine went away."
     assert lines[lines.index("why it failed") + 1] == result
     why = lines.index("Failure candidates, highest priority first")
     assert "SANDBOX_ERROR in setup: " in lines[why + 1]

@@ -148,8 +148,8 @@ def regression(comparison: Comparison, *, strict: bool) -> str | None:
     # A run without any judged attempt proves nothing, so a gate in CI must not pass on it.
     if judged is None:
         raise InputError(
-            f"cannot test for a regression: none of {comparison.tasks} shared tasks has a judged "
-            "attempt in both runs, without task and infrastructure errors; run it again"
+            "cannot test for a regression: of "
+            f"{counted(comparison.tasks, 'shared task')} none has a judged attempt in both runs, without task and infrastructure errors; run it again"
         )
     if judged.difference < 0 and judged.is_significant:
         parts = formatting.statement(judged)

@@ -61,7 +61,8 @@ def test_an_engine_that_dies_is_a_lost_sandbox(second: SecondEngine, tmp_path: P
 
     assert record.failure_reason is FailureReason.SANDBOX_ERROR
     assert record.fault is Fault.INFRASTRUCTURE
-    assert record.detail.startswith("SandboxError: ")
+    assert record.detail
+    assert "SandboxError" not in record.detail
 
 
 @pytest.mark.parametrize("sandbox", BACK_ENDS)
@@ -84,7 +85,7 @@ def test_ctrl_c_is_an_interrupt_of_ours(
     [record] = records_of(run)
     assert record.failure_reason is FailureReason.INTERRUPTED
     assert record.fault is Fault.INFRASTRUCTURE
-    assert record.detail == "RunCancelled: the run was cancelled"
+    assert record.detail == "the run was cancelled"
     assert tuple(stage.name for stage in record.stages) == UP_TO_THE_AGENT
     assert rescore(record) == record
     assert left_on_machine(program.pid, Path(environ["AGENTBENCH_CACHE"])) == []
