@@ -147,9 +147,10 @@ def regression(comparison: Comparison, *, strict: bool) -> str | None:
     judged = comparison.judged
     # A run without any judged attempt proves nothing, so a gate in CI must not pass on it.
     if judged is None:
+        shared = counted(comparison.tasks, "shared task")
         raise InputError(
-            "cannot test for a regression: of "
-            f"{counted(comparison.tasks, 'shared task')} none has a judged attempt in both runs, without task and infrastructure errors; run it again"
+            f"cannot test for a regression: of {shared} none has a judged attempt in both runs, "
+            "without task and infrastructure errors; run it again"
         )
     if judged.difference < 0 and judged.is_significant:
         parts = formatting.statement(judged)
