@@ -19,6 +19,7 @@ from agentbench.attempt.resources import AttemptStatus, LiveStatus
 from agentbench.core.display_text import counted, printable
 from agentbench.report.attempt_files import without_log_prefix
 from agentbench.report.summary import TAMPERED
+from agentbench.runs.store.summaries import detail_of
 
 if TYPE_CHECKING:
     from agentbench.attempt.record import AttemptRecord
@@ -260,7 +261,7 @@ class RunDisplay:
                 # The prefix would repeat the verdict.
                 # A pipe's lines are never shortened.
                 limit = _MAX_DETAIL if self._live is not None else None
-                detail = printable(record.detail.removeprefix("quarantined: "), limit=limit)
+                detail = printable(detail_of(record).removeprefix("quarantined: "), limit=limit)
                 if record.quarantined:
                     line.append("quarantined", "magenta")
                 else:
