@@ -36,7 +36,7 @@ def test_findings_are_listed_by_task_and_counted(cli, folder):
         "task without a finding: plain",
     ]
     assert result.stderr == (
-        "2 tasks audited, 1 without a finding; 0 critical, 1 warning, 0 info\n"
+        "2 tasks audited; without a finding: 1 task; 0 critical, 1 warning, 0 info\n"
     )
 
 
@@ -58,7 +58,9 @@ def test_json_is_one_document(cli, folder):
 
 
 def test_tasks_are_chosen_by_their_ids(cli, folder):
-    assert cli("audit", folder, "--filter", "pl*").stderr.startswith("1 task audited, 1 without")
+    assert cli("audit", folder, "--filter", "pl*").stderr.startswith(
+        "1 task audited; without a finding: 1 task;"
+    )
     result = cli("audit", folder, "--filter", "none*")
     assert result.code == 65
     assert "no task matches --filter 'none*'" in result.stderr

@@ -5,12 +5,14 @@ import sys
 import pytest
 
 from agentbench.core.extras import install_command
+from agentbench.runs.store.configuration import TaskEntry
 from agentbench.runs.store.store import RunStore
 from tests.runs.records import ENVIRONMENT, configuration, failed, lost, resolved
 
 
 def made(runs_dir, name, makers, **more):
-    store = RunStore.create(runs_dir, configuration(run_id=name, **more))
+    tasks = [TaskEntry(id=f"task-{n}", folder="f", digest="d") for n in range(len(makers))]
+    store = RunStore.create(runs_dir, configuration(run_id=name, tasks=tuple(tasks), **more))
     for number, maker in enumerate(makers):
         record = maker(run_id=name, task_id=f"task-{number}", **more)
         store.append(record, store.attempt_folder(record.task_id, record.attempt)[0])
@@ -72,7 +74,7 @@ def test_a_single_lost_task_is_exit_code_1_where_strict_is_asked_for(cli, tmp_pa
     made(tmp_path, "after", [failed, resolved])
     loose = compare(cli, tmp_path, "before", "after", "--fail-on-regression")
     assert loose.code == 0
-    assert "too few to detect any regression" in loose.stderr
+    assert "too few tasks (2) to detect any regression" in loose.stderr
     strict = compare(cli, tmp_path, "before", "after", "--fail-on-regression", "--strict")
     assert strict.code == 1
     assert strict.stderr == "regression: 1 resolved less often: task-0\n"
@@ -96,13 +98,14 @@ def test_options_that_contradict_each_other_are_refused(cli, two):
 
 def test_runs_that_share_no_task_are_65_in_one_line(cli, tmp_path):
     made(tmp_path, "before", [resolved])
-    other = RunStore.create(tmp_path, configuration(run_id="after"))
+    tasks = (TaskEntry(id="elsewhere", folder="f", digest="d"),)
+    other = RunStore.create(tmp_path, configuration(run_id="after", tasks=tasks))
     record = resolved(run_id="after", task_id="elsewhere")
     other.append(record, other.attempt_folder(record.task_id, 1)[0])
     result = compare(cli, tmp_path, "before", "after")
     assert result.code == 65
     assert len(result.stderr.splitlines()) == 1
-    assert "the two runs share none" in result.stderr
+    assert "share no task" in result.stderr
 
 
 def test_a_run_without_attempts_and_one_that_is_not_there_are_65(cli, tmp_path):

@@ -1,7 +1,12 @@
+import heapq
 import io
 import os
+import random
 import re
+import subprocess
 import sys
+from datetime import timedelta
+from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
 
@@ -15,6 +20,7 @@ from agentbench.models.interface import ModelErrorKind, ModelFailure, ModelTraff
 from agentbench.tasks.problem import TaskId
 from agentbench.taxonomy import StageName
 from tests.cli.pseudo_terminal import pseudo_terminal
+from tests.patience import HANG_SECONDS
 from tests.runs.records import failed, resolved
 
 _PARTS = re.compile(r"\x1b\[(?P<number>[0-9;?]*)(?P<code>[a-zA-Z])|(?P<text>[^\x1b])", re.DOTALL)
@@ -27,6 +33,7 @@ class Screen:
         self._columns, self._rows = columns, rows
         self.lines = [""]
         self._row = self._column = 0
+        self._wrapped: set[int] = set()  # the rows that go on in the next one
 
     def show(self, text: str) -> None:
         """Take the output of a program."""
@@ -34,8 +41,11 @@ class Screen:
             if part["code"] == "A":
                 top = max(0, len(self.lines) - self._rows)
                 self._row = max(top, self._row - int(part["number"] or 1))
+            elif part["code"] == "t":  # "8;ROWS;COLUMNS": the terminal has another size now
+                self._resize(*map(int, part["number"].split(";")[1:]))
             elif part["code"] == "K":
                 self.lines[self._row] = ""
+                self._wrapped.discard(self._row)
             elif part["text"] == "\r":
                 self._column = 0
             elif part["text"] == "\n":
@@ -45,10 +55,27 @@ class Screen:
 
     def _put(self, character: str) -> None:
         if self._column == self._columns:
+            self._wrapped.add(self._row)
             self._next_line()
         line = self.lines[self._row].ljust(self._column)
         self.lines[self._row] = line[: self._column] + character + line[self._column + 1 :]
         self._column += 1
+
+    def _resize(self, rows: int, columns: int) -> None:
+        # Most terminals wrap their lines again; the cursor is in the last one here.
+        logical: list[str] = []
+        for number, line in enumerate(self.lines):
+            if number - 1 in self._wrapped:
+                logical[-1] += line
+            else:
+                logical.append(line)
+        self._rows, self._columns, self._wrapped, self.lines = rows, columns, set(), []
+        for line in logical:
+            pieces = [line[at : at + columns] for at in range(0, len(line), columns)] or [""]
+            first = len(self.lines)
+            self.lines += pieces
+            self._wrapped |= {first + n for n in range(len(pieces) - 1)}
+        self._row, self._column = len(self.lines) - 1, len(self.lines[-1])
 
     def _next_line(self) -> None:
         self._row, self._column = self._row + 1, 0
@@ -89,9 +116,29 @@ def test_an_attempt_is_told_with_its_stage_time_and_cost():
     entry = board.begin(TaskId("lru-expiry"), 2, retry_of=1)
     entry.stage = StageName.AGENT_RUN
     entry.traffic = spent(0.125)
-    entry.began -= 3_725.9
+    entry.stage_began -= 3_725.9
     told = ["lru-expiry", "attempt", "2,", "retry", "1", "agent_run", "1:02:05", "$0.12"]
     assert lines(drawn(board)) == [told]
+
+
+def test_a_row_has_the_limit_tokens_and_the_last_line_of_output(tmp_path):
+    board = LiveStatus(clock=lambda: 100.0)
+    entry = board.begin(TaskId("lru-expiry"), 1)
+    entry.stage, entry.stage_began, entry.limit = StageName.AGENT_RUN, 93.0, timedelta(minutes=30)
+    usage = ModelUsage(requests=4, input_tokens=12_000, output_tokens=345, cost_usd=0.5)
+    entry.traffic = lambda: ModelTraffic(usage=usage)
+    entry.log = tmp_path / "agent_run.log"
+    entry.log.write_text("[  0.1 stdout] first\n[  0.2 stdout] reading \x1b[31mcache.py\n\n")
+    row, output = drawn(board).splitlines()
+    assert "agent_run  0:07 of 30:00  $0.50  4 requests, 12k tokens" in row
+    assert "  reading cache.py" in output
+    assert drawn(board, height=5).splitlines()[1:] == []  # no room for it
+
+
+def test_an_attempt_says_what_it_waits_for():
+    board = LiveStatus()
+    board.begin(TaskId("a"), 1).waits_for = lambda: "the engine does not answer"
+    assert "waiting: the engine does not answer" in drawn(board)
 
 
 def test_what_is_not_known_is_not_made_up():
@@ -237,15 +284,100 @@ def test_no_line_is_lost_while_running_attempts_come_and_go(monkeypatch, columns
     assert expected - set(map(str.rstrip, screen.lines)) == set()
 
 
+_RESIZED_RUN = """
+import fcntl, struct, sys, termios
+from types import SimpleNamespace
+from agentbench.attempt.resources import LiveStatus
+from agentbench.cli.live_progress import RunDisplay
+from tests.runs.records import resolved
+
+board = LiveStatus()
+run = SimpleNamespace(resources=SimpleNamespace(live_status=board), planned=range(60))
+with RunDisplay(run, quiet=False, verbose=False) as display:
+    for number in range(60):
+        running = [board.begin("a-task-with-a-long-name" * 3, 1) for _ in range(number % 5)]
+        display.add(resolved(task_id=f"task-{number}"))
+        with display._console:
+            columns = (40, 72, 80, 140, 200, 60)[number % 6]
+            size = struct.pack("HHHH", 24, columns, 0, 0)
+            fcntl.ioctl(2, termios.TIOCSWINSZ, size)
+            sys.stderr.write(f"\\x1b[8;24;{columns}t")
+            sys.stderr.flush()
+        for each in running:
+            board.end(each)
+"""
+
+
+@pytest.mark.full
+def test_no_line_is_lost_when_the_terminal_is_resized():
+    unset = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR")
+    env = {name: value for name, value in os.environ.items() if name not in unset}
+    with pseudo_terminal(columns=80, rows=24) as (terminal, parts):
+        subprocess.run(
+            [sys.executable, "-c", _RESIZED_RUN],
+            cwd=Path(__file__).parents[2],
+            env={**env, "TERM": "xterm-256color"},
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+            check=True,
+            timeout=HANG_SECONDS,
+        )
+    screen = Screen(columns=80, rows=24)
+    screen.show(b"".join(parts).decode())
+    expected = {f"{number + 1}/60 task-{number} resolved 1.0 s" for number in range(60)}
+    assert expected - set(map(str.rstrip, screen.lines)) == set()
+
+
+def time_left(elapsed, completed, total, running):
+    board = LiveStatus()
+    for _ in range(running):
+        board.begin(TaskId("a"), 1)
+    remaining = total - completed
+    task = SimpleNamespace(
+        elapsed=float(elapsed), completed=completed, remaining=remaining, fields={"live": board}
+    )
+    return live_progress._TimeColumn().render(task).plain
+
+
 @pytest.mark.parametrize(
-    ("elapsed", "completed", "text"),
+    ("elapsed", "completed", "running", "text"),
     [
-        (12, 4, "0:12 elapsed, 1:54 left"),  # 4 of 42 attempts
-        (12, 0, "0:12 elapsed"),
-        (109, 42, "1:49 elapsed"),
-        (7_200, 21, "2:00:00 elapsed, 2:00:00 left"),
+        (12, 4, 0, "0:12 elapsed, about 1:54 left"),  # 4 of 42 attempts
+        (12, 4, 4, "0:12 elapsed, about 1:12 left"),  # those that run are half done
+        (12, 0, 4, "0:12 elapsed"),
+        (109, 42, 0, "1:49 elapsed"),
+        (7_200, 21, 0, "2:00:00 elapsed, about 2:00:00 left"),
     ],
 )
-def test_the_time_left_follows_from_all_ended_attempts(elapsed, completed, text):
-    task = SimpleNamespace(elapsed=float(elapsed), completed=completed, remaining=42 - completed)
-    assert live_progress._TimeColumn().render(task).plain == text
+def test_the_time_left_follows_from_ended_and_running_attempts(elapsed, completed, running, text):
+    assert time_left(elapsed, completed, 42, running) == text
+
+
+@pytest.mark.parametrize(("total", "jobs"), [(42, 4), (42, 2), (60, 4)])
+def test_the_estimate_is_within_30_percent_after_a_third_of_a_run(total, jobs):
+    misses = 0
+    for seed in range(200):
+        drawn = random.Random(seed)
+        durations = [drawn.lognormvariate(3, 0.4) for _ in range(total)]
+        # As a pool of workers makes them.
+        slots, ends = [0.0] * jobs, []
+        for seconds in durations:
+            begin = heapq.heappop(slots)
+            heapq.heappush(slots, begin + seconds)
+            ends.append(begin + seconds)
+        ends.sort()
+        now = ends[total // 3 - 1]
+        text = time_left(now, total // 3, total, jobs).partition("about ")[2].removesuffix(" left")
+        left = sum(60**n * int(part) for n, part in enumerate(reversed(text.split(":"))))
+        misses += abs(now + left - ends[-1]) > 0.3 * ends[-1]
+    assert misses <= 10
+
+
+def test_a_pipe_gets_the_whole_detail_of_a_failure(capsys):
+    board = LiveStatus()
+    run = SimpleNamespace(resources=SimpleNamespace(live_status=board), planned=range(1))
+    detail = f"1 of 2 tests failed{' and more' * 40}"
+    with RunDisplay(run, quiet=False, verbose=False) as display:
+        display.add(failed().replace(detail=detail))
+    assert capsys.readouterr().err.endswith(f": {detail}\n")

@@ -76,12 +76,15 @@ def chosen(*paths, **more):
     ("given", "ids"),
     [
         ({}, ["first", "second"]),
-        ({"filter_glob": "f*"}, ["first"]),
-        ({"filter_glob": "*"}, ["first", "second"]),
+        ({"filter_globs": ["f*"]}, ["first"]),
+        ({"filter_globs": ["*"]}, ["first", "second"]),
         ({"tag": "unfixed"}, ["second"]),
+        ({"filter_globs": ["f*", "s*"]}, ["first", "second"]),
+        ({"filter_globs": ["*"], "exclude": ["f*"]}, ["second"]),
+        ({"sample": 9}, ["first", "second"]),
         ({"limit": 1}, ["first"]),
         ({"limit": 9}, ["first", "second"]),
-        ({"filter_glob": "s*", "tag": "unfixed", "limit": 1}, ["second"]),
+        ({"filter_globs": ["s*"], "tag": "unfixed", "limit": 1}, ["second"]),
     ],
 )
 def test_tasks_are_narrowed_down(tasks, given, ids):
@@ -89,11 +92,20 @@ def test_tasks_are_narrowed_down(tasks, given, ids):
 
 
 @pytest.mark.parametrize(
-    "given", [{"filter_glob": "First"}, {"tag": "unfix"}, {"filter_glob": "f*", "tag": "x"}]
+    "given", [{"filter_globs": ["First"]}, {"tag": "unfix"}, {"filter_globs": ["f*"], "tag": "x"}]
 )
 def test_when_none_is_left_it_says_which_there_are(tasks, given):
     with pytest.raises(InputError, match="known tasks: first, second"):
         chosen(tasks, **given)
+
+
+def test_a_sample_is_the_same_for_the_same_seed(tasks, capsys):
+    drawn = {seed: chosen(tasks, sample=1, sample_seed=seed) for seed in range(20)}
+    assert set(map(tuple, drawn.values())) == {("first",), ("second",)}
+    assert drawn == {seed: chosen(tasks, sample=1, sample_seed=seed) for seed in range(20)}
+    assert "sample: 1 of 2 tasks (seed 7)\n" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="--sample and --limit contradict"):
+        chosen(tasks, sample=1, limit=1)
 
 
 def test_a_suite_file_names_its_tasks(tasks):

@@ -17,9 +17,11 @@ from pyarrow import parquet
 from agentbench.cli.report import open_output
 from agentbench.core.extras import install_command
 from agentbench.errors import UsageError
+from agentbench.runs.store.configuration import TaskEntry
 from agentbench.runs.store.reading import read_run
+from agentbench.runs.store.store import RunStore
 from tests.cli.pseudo_terminal import pseudo_terminal
-from tests.runs.records import resolved
+from tests.runs.records import configuration, lost, resolved, sealed_as
 
 
 def report(cli, runs_dir, *arguments):
@@ -53,7 +55,8 @@ def test_several_runs_are_reported_together_and_told_apart(cli, runs_dir, monkey
     first, other = second(runs_dir)
     monkeypatch.setenv("COLUMNS", "160")
     result = report(cli, runs_dir, first, other)
-    assert result.stdout.count(first) == result.stdout.count("other") == 3  # one is its label
+    assert result.stdout.count(first) == 4  # two are its label
+    assert result.stdout.count("other") == 4
     assert result.stderr.startswith("resolved 2/4")
     assert f"{runs_dir / first} {runs_dir / other}" in result.stderr
 
@@ -281,3 +284,24 @@ def test_a_pipe_is_written_as_it_is(tmp_path):
     reader.join()
     assert read == ["through"]
     assert stat.S_ISFIFO(path.stat().st_mode)
+
+
+def test_a_run_that_was_not_finished_says_so(cli, tmp_path):
+    tasks = tuple(TaskEntry(id=name, folder=name, digest="d") for name in ("one", "two", "three"))
+    store = RunStore.create(tmp_path, configuration(run_id="cut", tasks=tasks))
+    for record in (resolved(task_id="one"), lost(task_id="two")):
+        store.append(record, store.attempt_folder(record.task_id, 1)[0])
+    said = "cut: unfinished: 1 of 3 planned attempts not made (`agentbench resume` makes them)"
+    result = cli("report", "cut", "--runs-dir", tmp_path)
+    assert f"warning: {said}\n" in result.stderr
+    text = cli("report", "cut", "--runs-dir", tmp_path, "--format", "markdown").stdout
+    assert said.replace("`", "\\`") in text
+
+
+@pytest.mark.parametrize("format_name", ["table", "csv", "json"])
+def test_a_run_json_of_a_newer_release_is_a_warning(cli, runs_dir, format_name):
+    (folder,) = runs_dir.iterdir()
+    (folder / "run.json").write_bytes(sealed_as(configuration(), schema_version=99))
+    result = cli("report", folder, "--format", format_name)
+    assert result.code == 0
+    assert "schema_version 99 is of a newer agentbench" in result.stderr

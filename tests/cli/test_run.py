@@ -35,12 +35,13 @@ def test_a_run_prints_its_table_on_stdout_and_all_else_on_stderr(run, sandbox, t
         "first",
         "second",
     ]
-    first, python, second, *_, last = said.stderr.splitlines()
+    first, python, second, *_, last, following = said.stderr.splitlines()
     assert first == f"sandbox: {sandbox} (asked for by name)"
     assert python == f"python: {platform.python_version()} of this machine"
     assert second == "agent: oracle (the reference solution, not an agent)"
     assert last.startswith("resolved 1/2 (50.0 %, 95 % CI 9.5\u201390.5) · 1 TOOL_ERROR · ")
     assert last.endswith(f" · $0.00 · {tmp_path}/runs/mine")
+    assert following == f"next: agentbench show {tmp_path}/runs/mine second  # why it failed"
     assert "\x1b" not in said.stdout + said.stderr
 
 
@@ -117,15 +118,22 @@ def test_run_remembers_unfair_tasks_when_their_folder_is_gone(run, cli, unfair, 
 
 
 def test_each_attempt_has_a_line_where_there_is_no_terminal(run):
-    lines = run("--filter", "first", "-k", "2", "-j", "1").stderr.splitlines()
+    said = run("--filter", "first", "-k", "2", "-j", "1", "--run-id", "two")
+    lines = said.stderr.splitlines()
     assert any(line.startswith("1/2 first resolved ") for line in lines)
     assert any(line.startswith("2/2 first attempt 2 resolved ") for line in lines)
+    # The table has a row for each task, since it has several attempts.
+    header, row = said.stdout.splitlines()
+    assert header.split() == ["task", "resolved", "reasons", "seconds"]
+    assert row.split()[:2] == ["first", "2/2"]
+    assert lines[-1].startswith("next: agentbench report ")
+    assert lines[-1].endswith("/runs/two")
 
 
 def test_a_rate_below_what_was_asked_is_a_check_that_failed(run):
     said = run("--quiet", "--fail-under", "0.6")
     assert said.code == 1, said.stderr
-    assert said.stderr.endswith("the resolved rate 0.500 is below --fail-under 0.6\n")
+    assert said.stderr.endswith("the resolved rate 50.0 % is below --fail-under 60 %\n")
     assert run("--quiet", "--fail-under", "0.5").code == 0
 
 

@@ -10,8 +10,13 @@ from agentbench.cli.process_setup import EXIT_CODE_MEANINGS, ExitCode
 from agentbench.cli.show import explanation
 from agentbench.errors import UsageError
 from agentbench.integrity.finding_rules import ChangeRule, ControlRule
+from agentbench.integrity.records import Controls
 from agentbench.report.taxonomy_page import explain_exit_code, explain_reason
+from agentbench.runs.store.configuration import TaskEntry
+from agentbench.runs.store.store import RunStore
+from agentbench.tasks.control_level import ControlLevel
 from agentbench.taxonomy import FailureReason
+from tests.runs.records import configuration, failed, resolved
 
 
 def show(cli, runs_dir, *arguments):
@@ -72,6 +77,29 @@ def test_a_stage_without_a_log_names_those_that_have_one(cli, runs_dir):
     assert "logs: none" in show(cli, runs_dir, "last", "one", "--log", "setup").stderr
 
 
+def test_an_empty_log_of_the_final_test_says_why(cli, tmp_path):
+    why = "no final test, since the code gave wrong values in the sealed run"
+    store = RunStore.create(tmp_path, configuration())
+    record = failed().replace(controls=Controls(level=ControlLevel.FULL, skipped=why))
+    folder, _ = store.attempt_folder("one", 1)
+    store.append(record, folder)
+    (folder / "stages").mkdir()
+    (folder / "stages" / "final_test.log").touch()
+    result = show(cli, tmp_path, "last", "--log", "final_test")
+    assert result == (0, "", f"the log of final_test is empty: {why}\n")
+
+
+def test_a_run_of_several_tasks_needs_the_task_and_names_failed_ones_first(cli, tmp_path):
+    tasks = tuple(TaskEntry(id=name, folder=name, digest="d") for name in ("a", "b"))
+    store = RunStore.create(tmp_path, configuration(tasks=tasks))
+    for record in (resolved(task_id="a"), failed(task_id="b")):
+        store.append(record, store.attempt_folder(record.task_id, 1)[0])
+    result = show(cli, tmp_path, "last")
+    assert result.code == 2
+    assert "TASK is missing" in result.stderr
+    assert "failed first: b, a" in result.stderr
+
+
 def test_an_unknown_stage_and_a_log_as_json_are_usage_errors(cli, runs_dir):
     result = show(cli, runs_dir, "last", "one", "--log", "tests")
     assert result.code == 2
@@ -106,6 +134,7 @@ def test_exit_code_of_the_program_is_explained_first(code):
     first, _, of_stages = explanation(str(code.value), None).partition("\n")
     assert first == f"Exit code {code.value} of agentbench itself: {EXIT_CODE_MEANINGS[code]}"
     assert of_stages == explain_exit_code(code.value)
+    assert "itself" not in explanation(str(code.value), "setup")
 
 
 def test_every_rule_of_a_finding_is_explained():

@@ -27,7 +27,7 @@ def test_a_task_that_holds_is_valid(validate, tasks):
     assert result.code == 0, result.stderr
     said_of_it = "first  valid    2 runs, not flaky, tests to fix: 2 sealed (100.0 %)\n"
     assert result.stdout == said_of_it
-    assert result.stderr.endswith("1 of 1 tasks are valid\n")
+    assert result.stderr.endswith("1 of 1 task is valid\n")
 
 
 def test_its_runs_are_neither_the_last_nor_in_the_list(validate, cli, tasks, sandbox, tmp_path):
@@ -54,7 +54,7 @@ def test_a_task_that_does_not_is_1_and_says_why(validate, tasks):
     assert result.code == 1, result.stderr
     assert "second  INVALID  2 runs, not flaky\n" in result.stdout
     assert "  the reference solution ends in TOOL_ERROR: " in result.stdout
-    assert result.stderr.endswith("0 of 1 tasks are valid\n")
+    assert result.stderr.endswith("0 of 1 task is valid\n")
 
 
 def test_json_is_one_document(validate, tasks):

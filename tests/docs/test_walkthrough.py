@@ -31,7 +31,7 @@ def first_task() -> str:
 
 def assert_compared(said: str) -> None:
     """What the commands print tells the two agents apart."""
-    assert "1 of 1 tasks are valid" in said
+    assert "1 of 1 task is valid" in said
     hasty, _, rest = said.partition("runs/hasty")
     careful, _, shown = rest.partition("runs/careful")
     assert "TESTS_FAILED" in hasty

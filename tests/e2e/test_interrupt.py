@@ -88,6 +88,7 @@ def test_a_second_ctrl_c_ends_at_once(tmp_path: Path, environ: dict[str, str]) -
         assert any("Ctrl-C again: stop at once" in line for line in program.stderr)
         program.send_signal(signal.SIGINT)
         program.wait(timeout=HANG_SECONDS)
+        assert "continue with: agentbench resume" in program.stderr.read()
 
     assert program.returncode in {-signal.SIGINT, 130}
     cache = Path(environ["AGENTBENCH_CACHE"])

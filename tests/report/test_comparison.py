@@ -25,7 +25,7 @@ def test_only_tasks_that_both_runs_have_are_compared():
 
 
 def test_runs_without_a_common_task_are_refused_in_one_line():
-    with pytest.raises(InputError, match="of 2 and 0 tasks the two runs share none") as told:
+    with pytest.raises(InputError, match=r"2 tasks and 0 tasks.* share no task") as told:
         compare(attempts("a", "r", "f"), [])
     assert len(str(told.value).splitlines()) == 1
 
@@ -108,14 +108,14 @@ def test_attempts_lost_to_the_infrastructure_are_no_regression_but_to_strict():
 
 
 def test_where_nothing_was_judged_nothing_can_be_said():
-    with pytest.raises(InputError, match="cannot test for a regression: none of 1 shared tasks"):
+    with pytest.raises(InputError, match=r"cannot test for a regression: of 1 shared task none"):
         found("l", first=attempts("a", "r"))
 
 
 def test_an_answer_that_means_little_is_said_to():
     comparison = compare(attempts("a", "r", "r", "r"), attempts("b", "r", "r", "l"))
     few, unjudged = doubts(comparison, strict=False)
-    assert few.startswith("2 tasks are too few to detect any regression")
-    assert unjudged == "1 of 3 shared tasks have no judged attempt"
+    assert few.startswith("too few tasks (2) to detect any regression")
+    assert unjudged == "no judged attempt: 1 of 3 shared tasks"
     assert doubts(comparison, strict=True) == ()
     assert doubts(compare(WHOLE, WHOLE), strict=False) == ()

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from agentbench.report.leaderboard import Entrant, label_runs, leaderboard
 from agentbench.report.summary import Rate
 from tests.report.several import attempts
@@ -16,8 +18,8 @@ def test_runs_come_in_the_order_of_their_rates_with_letters_that_tell_chance():
         entrant("three", *GOOD[:10], *BAD[10:], agent="fair"),
     ]
     board = leaderboard(runs)
-    told = [(entry.label, entry.group) for entry in board.entries]
-    assert told == [("good", "a"), ("fair", "a"), ("bad", "b")]
+    told = [(entry.label, entry.group, entry.rank) for entry in board.entries]
+    assert told == [("good", "a", 1), ("fair", "a", 1), ("bad", "b", 3)]
     assert (board.tasks, board.common) == (14, 14)
 
 
@@ -62,6 +64,7 @@ def test_an_interval_of_several_attempts_is_clustered_by_task():
 def test_without_its_libraries_there_are_places_and_no_groups():
     board = leaderboard([entrant("a", "r"), entrant("b", "f")], with_groups=False)
     assert (board.pairs, [entry.group for entry in board.entries]) == ((), ["", ""])
+    assert [entry.rank for entry in board.entries] == [1, 2]
 
 
 def test_a_label_is_the_agent_and_its_model_and_the_run_where_others_have_the_same():
@@ -82,3 +85,11 @@ def test_a_label_is_the_agent_and_its_model_and_the_run_where_others_have_the_sa
         "x and 1 more",
     )
     assert len(set(label_runs([runs[0], runs[0]]))) == 2
+
+
+def test_a_note_names_a_run():
+    noted = replace(entrant("one", "r", agent="noop"), note="with hints")
+    assert label_runs([noted, entrant("two", "r", agent="noop")]) == (
+        "noop (with hints)",
+        "noop (two)",
+    )

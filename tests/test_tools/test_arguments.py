@@ -31,6 +31,11 @@ def test_all_faults_are_reported_at_once():
     ]
 
 
+def test_an_unknown_argument_near_a_known_one_says_which():
+    (fault,) = faults_of(ExecuteArguments, {"path": ["tests"]})
+    assert fault == "path: no such argument; did you mean paths?"
+
+
 def test_thousands_of_faults_are_counted():
     faults = faults_of(DiscoverArguments, {f"name{number}": 1 for number in range(1000)})
     assert len(faults) == 21

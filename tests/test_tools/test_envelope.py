@@ -176,6 +176,7 @@ def message(outcome, *, detail=None, spawn_error=None, summary=None, **command):
             {"summary": PytestSummary(passed=3, failed=1, deselected=2, duration=1.5)},
             "1 failed, 3 passed, 2 deselected in 1.50 s",
         ),
+        ("failed", {"summary": PytestSummary(errors=1)}, "1 error in 0.00 s"),
         ("no_tests", {}, "no tests in 0.00 s"),
     ],
 )

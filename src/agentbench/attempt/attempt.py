@@ -44,7 +44,7 @@ from agentbench.attempt.preparation_cache import (
 from agentbench.attempt.record import AttemptRecord, RunId
 from agentbench.attempt.recording import AttemptTimes, make_record, shortened
 from agentbench.attempt.resources import AttemptSlot, RunResources
-from agentbench.attempt.settings import attempt_time_limit
+from agentbench.attempt.settings import attempt_time_limit, stage_timeout
 from agentbench.attempt.stages.agent_run import AgentInputs, agent_run
 from agentbench.attempt.stages.baseline_run import baseline_run
 from agentbench.attempt.stages.final_test import final_test
@@ -200,8 +200,11 @@ class Attempt:
             StorageError: the disk has no space for this stage's evidence, or for any other.
         """
         self.files.started(name)
-        if self._slot.status is not None:
-            self._slot.status.stage = name
+        if (status := self._slot.status) is not None:
+            status.log = self.files.log_path(name)
+            status.limit = stage_timeout(name, self._task, self._resources.settings)
+            status.stage_began = self._resources.live_status.clock()
+            status.stage = name
         started_at, started = datetime.now(UTC), time.monotonic()
         error: BaseException | None = None
         with self.files.open_log(name) as log:

@@ -79,10 +79,13 @@ class AttemptFiles:
 
         self._breaker.written(write)
 
+    def log_path(self, stage: StageName) -> Path:
+        return self.folder / "stages" / f"{stage}.log"
+
     def open_log(self, stage: StageName) -> "StageLog":
         def opened() -> StageLog:
             with storage_errors(self.folder):
-                return StageLog(self.folder / "stages" / f"{stage}.log")
+                return StageLog(self.log_path(stage))
 
         return self._breaker.written(opened)
 
@@ -96,7 +99,8 @@ class AttemptFiles:
         """A stage has ended, or was taken from an earlier attempt."""
         evidence = result.evidence
         ending = evidence.command.ending if evidence.command is not None else None
-        detail = evidence.exception.type_name if evidence.exception is not None else ending
+        fact = evidence.exception
+        detail = fact.text if fact is not None else ending
         self._note(
             EventKind.STAGE_ENDED, stage=result.stage, cached=result.cached, detail=detail or "done"
         )

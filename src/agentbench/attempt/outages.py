@@ -74,6 +74,7 @@ class CircuitBreaker:
         self._needs = needs
         self._cancel = cancel
         self._say = say
+        self.fault: str | None = None  # what attempts wait for now
         self._lock = Lock()
         self._suspected = False
         self._over: OutageError | None = None
@@ -113,7 +114,7 @@ class CircuitBreaker:
         fault = need.fault()
         if fault is None or self._cancel.is_set():
             return
-        began = time.monotonic()
+        began, self.fault = time.monotonic(), fault
         if need.patience:
             seconds = need.patience.total_seconds()
             longest = f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s"
@@ -129,6 +130,7 @@ class CircuitBreaker:
             sleep=tenacity.sleep_using_event(self._cancel),
         )
         last: str | None = retrying(need.fault)
+        self.fault = None
         if last is None:
             self._say(f"continuing after {time.monotonic() - began:.0f} s")
         elif not self._cancel.is_set():

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from threading import Event, Lock
 
@@ -34,6 +35,10 @@ class AttemptStatus:
     began: float = 0.0  # by the clock of LiveStatus, in seconds
     where: str | None = None  # None: on this machine
     stage: StageName | None = None  # None: the attempt waits to begin
+    stage_began: float = 0.0  # by the same clock
+    limit: timedelta | None = None  # of the stage; in git_clone, of each part
+    log: Path | None = None  # of the stage
+    waits_for: Callable[[], str | None] | None = None  # before the first stage: what is unavailable
     traffic: Callable[[], ModelTraffic] | None = None  # with its model; None: it has none yet
 
 

@@ -23,6 +23,7 @@ from agentbench.taxonomy import StageName
 
 _HOST = r"(?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)+|[a-z0-9.-]+(?=:))(?::[0-9]{1,5})?"
 _REPOSITORY_PATH = r"(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*"
+_TAG = re.compile(r"[A-Za-z0-9._:=/-]{1,100}")
 _REPOSITORY = re.compile(f"{_HOST}{_REPOSITORY_PATH}")
 _FilePath = Annotated[Path, WithJsonSchema({"type": "string"})]
 
@@ -99,6 +100,10 @@ class RunSettings(Schema):
     """The runtime of the container engine; null: each task's own."""
     shuffle_seed: int | None = None
     """The seed of the order of attempts; null: they are not shuffled."""
+    note: str | None = None
+    """What its owner wrote about the run."""
+    tags: tuple[str, ...] = ()
+    """The run's tags, by which `agentbench runs` selects."""
 
     def scaled(self, seconds: float) -> timedelta:
         """A time limit of a task, scaled by `--timeout-scale`."""
@@ -136,6 +141,10 @@ class RunSettings(Schema):
             raise UsageError(f"--agent-timeout: {self.agent_timeout} is not above 0")
         if not 0 < self.timeout_scale < float("inf"):
             raise UsageError(f"--timeout-scale: {self.timeout_scale} is not above 0")
+        if self.note is not None and (not self.note.strip() or not self.note.isprintable()):
+            raise UsageError(f"--note: expected a line of text, found {self.note!r}")
+        if wrong := [tag for tag in self.tags if not _TAG.fullmatch(tag)]:
+            raise UsageError(f"--run-tag: {wrong[0]!r} is not a plain name of [A-Za-z0-9._:=/-]")
         if self.registry is not None:
             _check_registry(self.registry)
         if self.executor is not ExecutorName.LOCAL:

@@ -1,8 +1,7 @@
 """Audits tasks, attempts and runs by all rules."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +22,7 @@ from agentbench.runs.store.configuration import RunEnding
 from agentbench.scoring.evidence import Finding, Severity
 from agentbench.tasks.loading import load_task
 from agentbench.tasks.mirror import Mirrors
+from agentbench.tasks.problem import is_selected
 
 _ATTEMPTS_FILE = "attempts.jsonl"
 WEAK_CONTROL: Final = "weak-control"
@@ -176,11 +176,11 @@ def audit_run(
     run: RunFolder,
     mirrors: Mirrors,
     *,
-    glob: str | None = None,
+    globs: Sequence[str] | None = None,
     further: FurtherFindings | None = None,
 ) -> Iterator[rule.AuditResult]:
     """Apply every rule to a run and to the attempts whose task's id fits."""
-    tasks, missing = _task_facts_of(run, mirrors, glob)
+    tasks, missing = _task_facts_of(run, mirrors, globs)
     configuration = run.configuration
     yield rule.AuditResult(
         subject=rule.AuditSubject.RUN,
@@ -189,7 +189,7 @@ def audit_run(
         findings=rule.apply_rules(RUN_RULES, RunAuditFacts(run=run, missing_tasks=missing)),
     )
     for record in sorted(run.latest, key=lambda one: (one.task_id, one.attempt)):
-        if is_selected(record.task_id, glob):
+        if is_selected(record.task_id, globs):
             facts = read_attempt(run, record, tasks.get(record.task_id))
             findings = rule.apply_rules(ATTEMPT_RULES, facts)
             findings += further(facts) if further is not None else ()
@@ -203,13 +203,13 @@ def audit_run(
 
 
 def _task_facts_of(
-    run: RunFolder, mirrors: Mirrors, glob: str | None
+    run: RunFolder, mirrors: Mirrors, globs: Sequence[str] | None
 ) -> tuple[dict[str, TaskFacts], dict[str, str]]:
     """The run's tasks that are still where run.json says, and why the others are missing."""
     found: dict[str, TaskFacts] = {}
     missing: dict[str, str] = {}
     for entry in run.configuration.tasks:
-        if not is_selected(entry.id, glob):
+        if not is_selected(entry.id, globs):
             continue
         folder = Path(entry.folder)
         try:
@@ -223,8 +223,3 @@ def _task_facts_of(
         except (OSError, ValueError) as error:  # a name too long, or one with a NUL
             missing[entry.id] = f"the task's folder cannot be read: {error}"
     return found, missing
-
-
-def is_selected(task_id: str, glob: str | None) -> bool:
-    """Whether a task's id fits a glob; without a glob every one does."""
-    return glob is None or fnmatchcase(task_id, glob)

@@ -1,18 +1,23 @@
 """The program and the names of its commands, whose modules are imported on use."""
 
+import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from agentbench.cli.file_defaults import file_defaults
 from agentbench.cli.process_setup import EXIT_CODE_MEANINGS
 from agentbench.core.display_text import printable
 from agentbench.core.extensions import Slot, offers
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
+    from typer.core import TyperArgument, TyperOption
+
+    Parameter = TyperArgument | TyperOption
     from typer._click.shell_completion import CompletionItem
 
 
@@ -23,6 +28,7 @@ _OWN_HELP = {
     "validate": "Prove tasks: solvable, not solved already, not flaky.",
     "resume": "Continue an interrupted run.",
     "rescore": "Judge a run's records again with the current rules.",
+    "runs": "List runs, the newest first.",
     "report": "Report on runs: a row per attempt, and the resolved rate.",
     "compare": "Compare two runs: flips, and statistical significance.",
     "show": "Show one attempt: why it failed, its stages and its patch.",
@@ -89,10 +95,43 @@ class LazyCommands(TyperGroup):
         return TyperGroup(commands=named, params=self.params, rich_markup_mode=None)
 
 
+# typer would show the types of Python: <str>, <list[Path]>, <int range>.
+_METAVARS = {"str": "TEXT", "int": "N", "float": "NUMBER", "path": "PATH"}
+_RANGES = (
+    (re.compile(r"(\d[\d.]*)<=x<=(\d[\d.]*)(?=[;\]])"), r"from \1 to \2"),
+    (re.compile(r"x>=(\d[\d.]*)(?=[;\]])"), r"at least \1"),
+    (re.compile(r"x<=(\d[\d.]*)(?=[;\]])"), r"at most \1"),
+)
+
+
 class GroupedCommand(TyperCommand):
-    """A command whose help groups its options by their panels."""
+    """A command whose help groups its options by their panels, and that has file defaults."""
 
     # typer groups them only with rich, whose import doubles the time of --help.
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401 - of typer
+        super().__init__(*arguments, **settings)
+        for param in self.params:
+            _name_value(cast("Parameter", param))
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: "Context | None" = None,
+        **extra: Any,  # noqa: ANN401 - of typer
+    ) -> "Context":
+        # Help and completion work whatever the file contains. A group's commands have no table.
+        is_own = parent is not None and parent.parent is None
+        if is_own and not extra.get("resilient_parsing"):
+            is_help = not {"-h", "--help"}.isdisjoint(args)
+            defaults = {} if is_help else file_defaults(str(info_name), self.params)
+            extra.setdefault("default_map", defaults)
+        return super().make_context(info_name, args, parent, **extra)
+
+    def collect_usage_pieces(self, ctx: "Context") -> list[str]:
+        # typer would print {RUN} for a required argument.
+        return [re.sub(r"^\{(.*)\}", r"\1", piece) for piece in super().collect_usage_pieces(ctx)]
 
     def format_options(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
@@ -101,15 +140,31 @@ class GroupedCommand(TyperCommand):
             record = param.get_help_record(ctx)
             if record is None:
                 continue
+            name, text = record
+            for form, words in _RANGES:
+                text = form.sub(words, text)
             if param.param_type_name == "argument":
-                sections["Arguments"].append(record)
+                sections["Arguments"].append((str(param.metavar), text))
             else:
+                record = name, text
                 panel = getattr(param, "rich_help_panel", None)
                 (sections.setdefault(panel, []) if panel else others).append(record)
         for title, rows in {**sections, "Options": others}.items():
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
+
+
+def _name_value(param: "Parameter") -> None:
+    """Name the value of a parameter in capitals, as TASKS, unless it has a name or choices."""
+    description = param.type_descriptor
+    if param.metavar is not None or getattr(param, "is_flag", False) or description.is_choice:
+        return
+    if param.param_type_name == "argument":
+        param.metavar = str(param.name).upper()
+        return
+    kind = re.sub(r"list\[(.*)\]|(.*) range", r"\1\2", param.bare_type()).lower()
+    param.metavar = _METAVARS.get(kind)
 
 
 class _CommandsOnDemand(Mapping[str, "Command"]):

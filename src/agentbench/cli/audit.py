@@ -50,7 +50,7 @@ def audit(
         typer.Argument(
             help="Runs (a folder, an id, or 'last'), task folders, folders of task folders, "
             "or suite files.",
-            metavar="PATH...",
+            metavar="PATH",
             autocompletion=completion.run_names,
         ),
     ],
@@ -62,7 +62,7 @@ def audit(
     sandbox: SandboxOption = None,
     seconds: SecondsOption = 60,
     runs_dir: options.RunsDir = Path("runs"),
-    filter_glob: options.Filter = None,
+    filter_globs: options.Filter = None,
     as_json: options.Json = False,
 ) -> None:
     """Search tasks and runs for known leaks.
@@ -80,7 +80,7 @@ def audit(
     if wrong_fixes:
         comparison = load_offer(Slot.AUDIT, "wrong-fixes", "--wrong-fixes")
         name = None if sandbox is None else sandbox.value
-        compare = partial(comparison, glob=filter_glob, sandbox=name, seconds=seconds)
+        compare = partial(comparison, globs=filter_globs, sandbox=name, seconds=seconds)
     folders = [_folder_for(path, runs_dir) for path in paths]
     cache_dir = host.usable_cache_dir()
     mirrors = Mirrors(cache_dir / "mirrors")
@@ -89,13 +89,13 @@ def audit(
         raise UsageError("--wrong-fixes compares the fixes of attempts: expected a run, found none")
     audited: list[AuditResult] = []
     if tasks:
-        selected = options.TaskSelection(tasks=tasks, filter_glob=filter_glob).load(cache_dir)
+        selected = options.TaskSelection(tasks=tasks, filter_globs=filter_globs).load(cache_dir)
         audited += [audit_task(read_task_facts(task, mirrors)) for task in selected]
     for folder in folders:
         if folder not in tasks:
             run = open_run(folder)
             further = compare(run) if compare is not None else None
-            audited += audit_run(run, mirrors, glob=filter_glob, further=further)
+            audited += audit_run(run, mirrors, globs=filter_globs, further=further)
     counts = Counter(finding.severity for one in audited for finding in one.findings)
     failed = any(weight(level) >= weight(fail_on) for level in counts)
     if as_json:
@@ -109,9 +109,10 @@ def audit(
         _print(audited)
     subjects = Counter(one.subject.value for one in audited)
     looked = ", ".join(counted(n, name) for name, n in subjects.items())
-    clean = sum(not one.findings for one in audited)
+    clean = Counter(one.subject.value for one in audited if not one.findings)
+    without = ", ".join(counted(clean[name], name) for name in subjects)
     found = ", ".join(f"{counts[level]} {level.value}" for level in reversed(Severity))
-    typer.echo(f"{looked} audited, {clean} without a finding; {found}", err=True)
+    typer.echo(f"{looked} audited; without a finding: {without}; {found}", err=True)
     if failed:
         raise typer.Exit(ExitCode.CHECK_FAILED)
 

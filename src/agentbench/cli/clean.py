@@ -115,7 +115,7 @@ def _clean_all(*, dry_run: bool, say: Callable[[str], None]) -> list[Row]:
         sizes["cached", name] = sum(path.stat().st_size for path in files)
     sizes |= {("toolbox", each.folder.name): each.size_bytes for each in unused}
     for (kind, name), size in sizes.items():
-        say(f"{kind} {name} ({size / 2**20:.1f} MiB)")
+        say(f"{kind} {name} ({format_size(size)})")
     if not dry_run:
         cache_entries.remove_dead_orphans(dead)
         for folder in prepared:
@@ -125,7 +125,7 @@ def _clean_all(*, dry_run: bool, say: Callable[[str], None]) -> list[Row]:
     in_use = len(orphans) - len(dead) + len(bundles) - len(unused)
     message = f", {in_use} in use by living runs kept" if in_use else ""
     word = "would be freed" if dry_run else "freed"
-    total = sum(sizes.values()) / 2**20
-    typer.echo(f"{counted(len(sizes), 'item')}, {total:.1f} MiB {word}{message}", err=True)
+    total = format_size(sum(sizes.values()))
+    typer.echo(f"{counted(len(sizes), 'item')}, {total} {word}{message}", err=True)
     action = "would go" if dry_run else "removed"
     return [_row(kind, name, size, action) for (kind, name), size in sizes.items()]

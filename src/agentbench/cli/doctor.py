@@ -15,6 +15,7 @@ import typer
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.run_execution import say_line
+from agentbench.core.display_text import counted
 from agentbench.core.host import default_cache_dir
 from agentbench.errors import SandboxError, UnavailableError
 from agentbench.sandbox.python_stacks import DEFAULT_PYTHON, STACKS, base_image_name, stack_for
@@ -83,7 +84,7 @@ def diagnose(cache_dir: Path) -> list[Check]:
         checks.append(check_base_image([image.name for image in found]))
     checks.append(_check_disk(cache_dir))
     dead = Counter(each.kind for each in find_all_orphans(cache_dir) if not each.owner_alive)
-    kinds = ", ".join(f"{count} {kind}(s)" for kind, count in sorted(dead.items()))
+    kinds = ", ".join(counted(count, kind) for kind, count in sorted(dead.items()))
     detail = f"{kinds}; remove them: agentbench clean" if dead else "none"
     checks.append(Check(what="leftovers", ok=not dead, detail=detail))
     # A missing key is no failure: the oracle and the no-op agent need none.

@@ -1,5 +1,6 @@
 """The progress of a run at a terminal: ended attempts, running attempts, and a bar."""
 
+import os
 import sys
 from collections.abc import Iterable
 from queue import SimpleQueue
@@ -8,14 +9,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 import typer
 from rich import progress
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
 from agentbench.attempt.resources import AttemptStatus, LiveStatus
-from agentbench.core.display_text import printable
+from agentbench.core.display_text import counted, printable
+from agentbench.report.attempt_files import without_log_prefix
 from agentbench.report.summary import TAMPERED
+from agentbench.runs.store.summaries import detail_of
 
 if TYPE_CHECKING:
     from agentbench.attempt.record import AttemptRecord
@@ -31,11 +35,15 @@ _LONGEST_BAR = 40  # columns of the terminal
 _LEAST_BAR = 10
 _FIGURES_WIDTH = 64  # columns of the figures next to the bar, of up to 9,999 attempts
 _MAX_FAILURE = 60  # characters of a failed request's message
+_MAX_OUTPUT = 200
+_TAIL_BYTES = 2_048  # of a log
+_RIGHT = (2, 3)  # the columns of time and cost, after the task
+_MAX_DETAIL = 160  # characters of a failure at a terminal
 _SHOW_CURSOR = "\x1b[?25h\n"
 
 
 class RunningAttemptsTable:
-    """Draws the running attempts: task, attempt, stage, time, cost."""
+    """Draws the running attempts: task, attempt, stage and its time, cost, and the last output."""
 
     def __init__(self, live: LiveStatus) -> None:
         self._live_status = live
@@ -49,35 +57,58 @@ class RunningAttemptsTable:
         max_rows = max(1, lines // 2 if is_narrow else lines)
         visible = running if len(running) <= max_rows else running[: max(1, max_rows - 1)]
         now = self._live_status.clock()
-        table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-        table.add_column(min_width=_NARROW)  # the column that is shortened in a narrow terminal
-        for _ in ("attempt", "stage"):
-            table.add_column(no_wrap=True)
-        for _ in ("time", "cost"):
-            table.add_column(no_wrap=True, justify="right")
-        table.add_column(no_wrap=True)  # the model's trouble
-        for entry in visible:
-            cells = _cells(entry, now)
+        rows = [_cells(entry, now) for entry in visible]
+        # The last output only where every attempt has a line for it.
+        has_output = len(visible) * (3 if is_narrow else 2) <= lines
+        outputs = [_last_output(entry) if has_output else "" for entry in visible]
+        # Not rich's table, since a line of output goes below its row.
+        widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+        widths[0] = max(widths[0], _NARROW)
+        others = sum(width + 2 for width in widths[1:] if width)
+        widths[0] = max(_NARROW, min(widths[0], options.max_width - others))
+        for (task, *cells), output in zip(rows, outputs, strict=True):
             if is_narrow:
-                task, *others = filter(None, cells)
                 yield Text(task, no_wrap=True, overflow="ellipsis")
-                yield Text(f"  {' '.join(others)}".replace("attempt ", "#"))
+                line = f"  {' '.join(filter(None, cells))}".replace("attempt ", "#")
             else:
-                table.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in cells))
-        if not is_narrow:
-            yield table
+                texts = [set_cell_size(_fitting(task, widths[0]), widths[0])]
+                texts += [
+                    cell.rjust(width) if number in _RIGHT else set_cell_size(cell, width)
+                    for number, (cell, width) in enumerate(zip(cells, widths[1:], strict=True))
+                    if width
+                ]
+                line = "  ".join(texts).rstrip()
+            yield Text(line, no_wrap=True, overflow="ellipsis")
+            if output:
+                yield Text(f"  {output}", style="dim", no_wrap=True, overflow="ellipsis")
         if len(visible) < len(running):
             yield Text(f"… and {len(running) - len(visible)} more running", style="dim")
+
+
+def _fitting(text: str, width: int) -> str:
+    """A text of at most this width, with an ellipsis if it is longer."""
+    return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1)}…"
 
 
 def _cells(entry: AttemptStatus, now: float) -> tuple[str, ...]:
     retry = f", retry {entry.retry_of}" if entry.retry_of else ""
     stage = entry.stage.value if entry.stage is not None else f"on {entry.where}"
-    cost = trouble = ""
+    began, cost, work, trouble = entry.began, "", "", ""
+    if entry.stage is None and entry.where is None:
+        fault = entry.waits_for() if entry.waits_for is not None else None
+        stage = "waiting" if fault is None else f"waiting: {printable(fault, limit=_MAX_FAILURE)}"
+    elif entry.stage is not None:
+        began = entry.stage_began
+    elapsed = _clock(now - began)
+    if entry.stage is not None and entry.limit is not None:
+        elapsed += f" of {_clock(entry.limit.total_seconds())}"
     if entry.traffic is not None:
         traffic = entry.traffic()
         spent, failure = traffic.usage.cost_usd, traffic.last_failure
         cost = "cost unknown" if spent is None else f"${spent:.2f}"
+        if traffic.usage.requests:
+            tokens = traffic.usage.input_tokens + traffic.usage.output_tokens
+            work = f"{counted(traffic.usage.requests, 'request')}, {_short(tokens)} tokens"
         # Nothing was on the screen while a model failed, and its client retried for minutes.
         if failure is not None:
             status = f"HTTP {failure.status}" if failure.status is not None else failure.kind.value
@@ -86,11 +117,30 @@ def _cells(entry: AttemptStatus, now: float) -> tuple[str, ...]:
     return (
         printable(entry.task_id),
         f"attempt {entry.attempt}{retry}",
-        "waiting" if entry.stage is None and entry.where is None else stage,
-        _clock(now - entry.began),
+        stage,
+        elapsed,
         cost,
+        work,
         trouble,
     )
+
+
+def _short(number: int) -> str:
+    return f"{number / 1000:.0f}k" if number >= 10_000 else f"{number:,}"
+
+
+def _last_output(entry: AttemptStatus) -> str:
+    """The last line of the stage's log that has text."""
+    if entry.stage is None or entry.log is None:
+        return ""
+    try:
+        with entry.log.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
+            lines = file.read(_TAIL_BYTES).decode("utf-8", "replace").splitlines()
+    except OSError:  # the stage has not begun its log
+        return ""
+    texts = (printable(without_log_prefix(line), limit=_MAX_OUTPUT).strip() for line in lines)
+    return next((text for text in reversed([*texts]) if text), "")
 
 
 def _clock(seconds: float) -> str:
@@ -138,7 +188,14 @@ class RunDisplay:
         self._console = console
         self._lines = verbose or not quiet
         self._count, self._resolved, self._cost, self._total = 0, 0, 0.0, len(run.planned)
-        self._line = self._bar.add_task("attempts", total=self._total, resolved="", cost="")
+        self._line = self._bar.add_task(
+            "attempts",
+            total=self._total,
+            resolved="",
+            cost="",
+            # Nobody sees a bar elsewhere, and its live status may be missing.
+            live=run.resources.live_status if self._live is not None else None,
+        )
         self._notices: SimpleQueue[str] = SimpleQueue()
         self._ended = Event()
         self._refreshing = Thread(target=self._refresh, name="live-progress", daemon=True)
@@ -202,7 +259,9 @@ class RunDisplay:
                 line.append("resolved", "green").append(seconds)
             else:
                 # The prefix would repeat the verdict.
-                detail = printable(record.detail.removeprefix("quarantined: "), limit=160)
+                # A pipe's lines are never shortened.
+                limit = _MAX_DETAIL if self._live is not None else None
+                detail = printable(detail_of(record).removeprefix("quarantined: "), limit=limit)
                 if record.quarantined:
                     line.append("quarantined", "magenta")
                 else:
@@ -219,7 +278,11 @@ class _TimeColumn(progress.ProgressColumn):
         elapsed = task.elapsed or 0.0
         text = f"{_clock(elapsed)} elapsed"
         if task.completed and task.remaining:
-            text += f", {_clock(elapsed * task.remaining / task.completed)} left"
+            # A running attempt is half done on average; without them, the estimate is too long.
+            live = task.fields.get("live")
+            halves = min(len(live.running()) if live is not None else 0, task.remaining) / 2
+            left = elapsed * (task.remaining - halves) / (task.completed + halves)
+            text += f", about {_clock(left)} left"
         return Text(text, style="progress.elapsed")
 
 

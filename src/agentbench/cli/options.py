@@ -2,9 +2,9 @@
 
 import inspect
 import math
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
-from fnmatch import fnmatchcase
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
@@ -13,9 +13,11 @@ import typer
 
 from agentbench.attempt.executor_name import ExecutorName
 from agentbench.cli import completion, quantities
+from agentbench.cli.app import GroupedCommand
 from agentbench.cli.run_execution import print_warnings
 from agentbench.errors import InputError, UsageError
 from agentbench.sandbox.back_ends import SandboxName
+from agentbench.tasks.problem import is_selected
 
 if TYPE_CHECKING:
     from agentbench.tasks.loading import LoadedTasks
@@ -53,7 +55,15 @@ Executor = Annotated[
     ExecutorName,
     attempt_option("--executor", help="ray: run attempts on the nodes of a Ray cluster."),
 ]
-RunsDir = Annotated[Path, output_option("--runs-dir", help="The folder for results.")]
+RunsDir = Annotated[
+    Path,
+    output_option(
+        "--runs-dir",
+        help="The folder for results.",
+        envvar="AGENTBENCH_RUNS_DIR",
+        show_envvar=True,
+    ),
+]
 RunNames = Annotated[
     list[str] | None,
     typer.Argument(
@@ -130,9 +140,21 @@ Registry = Annotated[
     ),
 ]
 Filter = Annotated[
-    str | None,
+    list[str] | None,
     task_option(
-        "--filter", help="Only tasks whose ids match this glob.", autocompletion=completion.task_ids
+        "--filter",
+        help="Only tasks whose ids match this glob (repeatable: one of them).",
+        metavar="GLOB",
+        autocompletion=completion.task_ids,
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    task_option(
+        "--exclude",
+        help="No tasks whose ids match this glob (repeatable).",
+        metavar="GLOB",
+        autocompletion=completion.task_ids,
     ),
 ]
 Tag = Annotated[str | None, task_option("--tag", help="Only tasks with this tag.")]
@@ -140,6 +162,13 @@ Limit = Annotated[
     int | None,
     task_option("--limit", help="At most this many tasks.", min=1),
 ]
+Sample = Annotated[
+    int | None,
+    task_option(
+        "--sample", help="A random sample of this many tasks, the same for the same seed.", min=1
+    ),
+]
+SampleSeed = Annotated[int, task_option("--sample-seed", help="The seed of --sample.")]
 Model = Annotated[
     str | None,
     agent_option("-m", "--model", help="provider/name, or a name on your own server (--base-url)."),
@@ -261,9 +290,16 @@ TimeoutScale = Annotated[
 ]
 
 
+class _CommandGroup(typer.Typer):
+    """A group whose commands have the help of those at the top."""
+
+    def command(self, name: str | None = None, **settings: Any) -> Any:  # noqa: ANN401 - of typer
+        return super().command(name, cls=GroupedCommand, **settings)
+
+
 def command_group(help_text: str) -> typer.Typer:
     """A group of commands, which shows its help if none is named."""
-    group = typer.Typer(
+    group = _CommandGroup(
         help=help_text, no_args_is_help=True, rich_markup_mode=None, add_completion=False
     )
     # Without a callback, typer makes a group with one command that command.
@@ -288,29 +324,46 @@ def parse_jobs(text: str) -> int | None:
 class TaskFilters:
     """Selects some of the tasks that are loaded."""
 
-    filter_glob: Filter = None
+    filter_globs: Filter = None
+    exclude: Exclude = None
     tag: Tag = None
+    sample: Sample = None
+    sample_seed: SampleSeed = 0
     limit: Limit = None
 
     def select(self, catalogue: "LoadedTasks") -> "list[Task]":
-        """Filter tasks; prints their warnings on stderr.
+        """Filter tasks; prints their warnings, and the seed of a sample, on stderr.
 
         Raises:
             InputError: none is left.
+            UsageError: two options contradict each other.
         """
         print_warnings(catalogue.warnings)
-        glob, tag = self.filter_glob, self.tag
+        if self.sample is not None and self.limit is not None:
+            raise UsageError("--sample and --limit contradict each other: each sets the number")
+        tag = self.tag
         selected = [
             task
             for task in catalogue.tasks
-            if (glob is None or fnmatchcase(task.id, glob))
+            if is_selected(task.id, self.filter_globs)
+            and not (self.exclude and is_selected(task.id, self.exclude))
             and (tag is None or tag in task.problem.tags)
         ]
         if not selected:
             known = ", ".join(task.id for task in catalogue.tasks)
-            filters = [f"--filter {glob!r}"] if glob is not None else []
+            filters = [" or ".join(f"--filter {glob!r}" for glob in self.filter_globs or ())]
+            filters += [f"--exclude {glob!r}" for glob in self.exclude or ()]
             filters += [f"--tag {tag!r}"] if tag is not None else []
-            raise InputError(f"no task matches {' and '.join(filters)}; known tasks: {known}")
+            which = " and ".join(filter(None, filters))
+            raise InputError(f"no task matches {which}; known tasks: {known}")
+        if self.sample is not None and self.sample < len(selected):
+            # By their ids, so that the order of the folders does not change the sample.
+            ids = sorted(task.id for task in selected)
+            drawn = set(random.Random(self.sample_seed).sample(ids, self.sample))
+            typer.echo(
+                f"sample: {self.sample} of {len(ids)} tasks (seed {self.sample_seed})", err=True
+            )
+            selected = [task for task in selected if task.id in drawn]
         return selected[: self.limit]
 
 

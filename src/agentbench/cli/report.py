@@ -269,6 +269,9 @@ def _markdown(report: _ReportContents) -> Iterator[str]:
         yield from leaderboard_markdown(report.leaderboard)
     if (rates := report.rates_table()) is not None:
         yield from rates.markdown()
+    for run in report.runs:
+        if (unfinished := run.unfinished_text()) is not None:
+            yield f"{escaped(f'{run.folder.name}: {unfinished}')}\n\n"
     if report.qualities is not None and report.qualities.is_known:
         yield f"{escaped(report.qualities.counts_text())}\n\n"
     yield from report_markdown(report.results, in_order(report.attempts))

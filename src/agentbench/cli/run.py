@@ -284,6 +284,18 @@ def run(
         str | None,
         options.output_option("--run-id", help="The run's name; default: time-ordered."),
     ] = None,
+    note: Annotated[
+        str | None,
+        options.output_option(
+            "--note", help="A line about the run, for `agentbench runs` and reports."
+        ),
+    ] = None,
+    run_tag: Annotated[
+        list[str] | None,
+        options.output_option(
+            "--run-tag", help="A tag of the run, for `agentbench runs` (repeatable)."
+        ),
+    ] = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
@@ -325,6 +337,7 @@ def run(
         timeout_scale=preparation.timeout_scale,
         max_cost_usd=limits.max_cost, max_failures=limits.max_failures,
         shuffle_seed=attempt.shuffle, tell_limits=attempt.tell_limits, timeline=attempt.timeline,
+        note=note, tags=tuple(run_tag or ()),
         timeline_judgements=attempt.timeline_judgements,
         integrity_controls=integrity_controls, allow_unsandboxed=allow_unsandboxed,
         cache_dir=cache_dir, say=say_nothing if quiet else say_line,
@@ -333,11 +346,16 @@ def run(
     if failed is not None:
         # A rerun has the options of its run, except those that the user gave.
         sources = {name: ctx.get_parameter_source(name) for name in ctx.params}
-        names = [name for name, source in sources.items() if source and source.name != "DEFAULT"]
+        # The defaults of a file are not given: they would change what is repeated.
+        defaults = {"DEFAULT", "DEFAULT_MAP"}
+        names = [each for each, source in sources.items() if source and source.name not in defaults]
         given = {argument_of(name) for name in names}
         run_options = failed.options(run_options, given=given)
     started = start_run(selected, run_options, rerun=failed, qualities=qualities)
     if not quiet:
+        if ctx.default_map:
+            flags = [each.opts[-1] for each in ctx.command.params if each.name in ctx.default_map]
+            typer.echo(f"defaults from a file: {', '.join(sorted(flags))}", err=True)
         _announce(started.configuration)
     fail_under = limits.fail_under
     execute_run(started, as_json=as_json, quiet=quiet, verbose=verbose, fail_under=fail_under)
@@ -402,7 +420,7 @@ def resume(
         say=say_nothing if quiet else say_line,
     )
     if not quiet:
-        typer.echo(f"{len(resumed.planned)} attempts to make", err=True)
+        typer.echo(f"{counted(len(resumed.planned), 'attempt')} to make", err=True)
     execute_run(resumed, as_json=as_json, quiet=quiet, verbose=verbose)
 
 

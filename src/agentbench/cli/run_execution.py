@@ -1,9 +1,11 @@
 """Makes the attempts of a run, shows their progress, and ends with a table and an exit code."""
 
+import os
+import shlex
 import signal
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from threading import Event
@@ -21,6 +23,7 @@ from agentbench.core.display_text import counted, printable
 
 if TYPE_CHECKING:
     from agentbench.runs.run import Run
+    from agentbench.runs.store.summaries import AttemptSummary
 
 
 def say_line(line: str) -> None:
@@ -53,6 +56,9 @@ def follow_run(run: "Run", *, quiet: bool, verbose: bool) -> None:
         if is_stopping.is_set():
             if display is not None:
                 display.give_back()
+            # `write`, since the handler may have interrupted a print.
+            note = f"\nStopped at once; continue with: agentbench resume {run.store.folder}\n"
+            os.write(sys.stderr.fileno(), note.encode(errors="replace"))
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
         is_stopping.set()
@@ -93,12 +99,16 @@ def execute_run(
         entrant = replace(reported.entrant, name=run.configuration.run_id)
         sys.stdout.writelines(json_chunks(results_by_agent([entrant]), reported.records()))
     elif not quiet:
-        from agentbench.report.formats import print_table
+        from agentbench.report.formats import print_table, print_task_table
         from agentbench.report.text_table import console_of
 
-        print_table(attempts, console_of(sys.stdout))
+        # A table of all attempts of a large run scrolls away; `agentbench report` has it.
+        has_several = len({each.task_id for each in attempts}) < len(attempts)
+        (print_task_table if has_several else print_table)(attempts, console_of(sys.stdout))
     folder = str(run.store.folder)
     typer.echo(summary_line(summary, seconds=seconds, folder=folder), err=True)
+    if attempts and not (quiet or run.resources.cancel.is_set()):
+        typer.echo(f"next: {_next_command(attempts, folder)}", err=True)
     if run.resources.cancel.is_set():
         typer.echo(f"continue with: agentbench resume {folder}", err=True)
         raise typer.Exit(ExitCode.INTERRUPTED)
@@ -109,8 +119,8 @@ def execute_run(
         why = f"{counted(run.failures, 'attempt')} failed (--max-failures {limit})"
     if len(attempts) < planned:
         typer.echo(
-            f"{planned - len(attempts)} of {planned} attempts were not started: {why}; continue "
-            f"with: agentbench resume {folder}",
+            f"{planned - len(attempts)} of {counted(planned, 'attempt')} were not started: {why}; "
+            f"continue with: agentbench resume {folder}",
             err=True,
         )
     elif run.has_reached_max_failures:
@@ -129,10 +139,24 @@ def execute_run(
         raise typer.Exit(ExitCode.INPUT)
     share = summary.overall.share
     is_below = fail_under is not None and share < fail_under
-    if is_below:
-        typer.echo(f"the resolved rate {share:.3f} is below --fail-under {fail_under}", err=True)
+    if fail_under is not None and is_below:
+        limit_text = f"{100 * fail_under:.6g} %"
+        typer.echo(
+            f"the resolved rate {100 * share:.1f} % is below --fail-under {limit_text}", err=True
+        )
     error = common_agent_error(attempts)
     if error is not None:
         typer.echo(error, err=True)
     if is_below:
         raise typer.Exit(ExitCode.CHECK_FAILED)
+
+
+def _next_command(attempts: "Sequence[AttemptSummary]", folder: str) -> str:
+    """The command that says why an attempt failed; without one, the command for all attempts."""
+    failed = [each for each in attempts if not each.resolved and not each.was_interrupted]
+    if not failed:
+        return f"agentbench report {shlex.quote(folder)}"
+    first = min(failed, key=lambda each: (each.task_id, each.attempt))
+    number = f" {first.attempt}" if first.attempt > 1 else ""
+    command = f"agentbench show {shlex.quote(folder)} {first.task_id}{number}"
+    return f"{command}  # why it failed"

@@ -36,8 +36,12 @@ def show(
         ),
     ],
     task: Annotated[
-        str, typer.Argument(help="The task's id.", autocompletion=completion.tasks_of_run)
-    ],
+        str | None,
+        typer.Argument(
+            help="The task's id; needed if the run has several.",
+            autocompletion=completion.tasks_of_run,
+        ),
+    ] = None,
     attempt: Annotated[int, typer.Argument(help="Which attempt.", min=1)] = 1,
     runs_dir: options.RunsDir = Path("runs"),
     as_json: options.Json = False,
@@ -57,6 +61,7 @@ def show(
     """
     from agentbench.report.attempt_files import log_name
     from agentbench.report.attempt_text import render_attempt
+    from agentbench.report.reported_run import ReportedRun
     from agentbench.runs.store.reading import read_run
     from agentbench.runs.store.store import RunStore, find_run
 
@@ -64,7 +69,17 @@ def show(
         raise UsageError("--json prints the record, and --log a stage's log; give one of them")
     store = RunStore.open(find_run(run, runs_dir))
     reading = read_run(store.folder)
-    print_warnings(reading.warnings())
+    reported = ReportedRun(folder=store.folder, reading=reading, latest=reading.latest())
+    print_warnings(reported.warnings())
+    if task is None:
+        tasks = sorted({each.task_id for each in reading.summaries})
+        if len(tasks) != 1:
+            # Those that one looks for first.
+            failed = {each.task_id for each in reported.attempts if not each.resolved}
+            tasks.sort(key=lambda each: each not in failed)
+            known = list_with_more(tasks, _MAX_NAMED) or "none yet"
+            raise UsageError(f"TASK is missing; tasks of {store.folder}, failed first: {known}")
+        (task,) = tasks
     key = (task, attempt)
     found = [n for n, each in enumerate(reading.summaries) if (each.task_id, each.attempt) == key]
     if not found:
@@ -93,6 +108,10 @@ def show(
     # What an agent printed may hold control sequences that change the terminal.
     lines = path.read_bytes().decode("utf-8", "replace").splitlines()
     text = "".join(f"{printable(line, newlines=True)}\n" for line in lines)
+    if not text:
+        controls = record.controls if log is StageName.FINAL_TEST else None
+        why = controls.skipped if controls is not None else None
+        typer.echo(f"the log of {log} is empty{f': {printable(why)}' if why else ''}", err=True)
     print_paged(text, pager=not no_pager)
 
 
@@ -117,7 +136,7 @@ def explain(
         typer.Argument(
             help="A failure reason, an exit code, the rule of a finding, a tag of behaviour, or a "
             "word of reports such as quarantined; default: the list of all.",
-            metavar="[REASON|EXIT_CODE|WORD]",
+            metavar="REASON|EXIT_CODE|WORD",
             autocompletion=completion.failure_reasons,
         ),
     ] = None,

@@ -13,7 +13,7 @@ import typer
 from agentbench.cli import options
 from agentbench.cli.process_setup import ExitCode
 from agentbench.cli.tasks.validation import follow_validation, validation_settings
-from agentbench.core.display_text import printable
+from agentbench.core.display_text import counted, printable
 from agentbench.core.extensions import Slot, load_offer
 from agentbench.core.files import write_atomically
 
@@ -199,7 +199,8 @@ def validate(
         typer.echo(printable(f"not valid: {invalid_reasons_text(proven)}", limit=1000), err=True)
     if len(proven) > 1 and (shares := controls_text(all_controls(proven))):
         typer.echo(f"{TESTS_TO_FIX}: {shares}", err=True)
-    typer.echo(f"{good} of {len(proven)} tasks are valid", err=True)
+    verb = "is" if len(proven) == 1 else "are"
+    typer.echo(f"{good} of {counted(len(proven), 'task')} {verb} valid", err=True)
     unproven = [one for one in proven if one.proof is None and not one.is_from_stored_proof]
     for one in unproven:
         for reason in one.reasons:
@@ -261,7 +262,8 @@ def _print(
     for one in proven:
         word = "valid" if one.is_valid else "INVALID"
         if one.proof is not None:
-            summary = f"{one.proof.runs} runs, {'flaky' if one.proof.flaky else 'not flaky'}"
+            flaky = "flaky" if one.proof.flaky else "not flaky"
+            summary = f"{counted(one.proof.runs, 'run')}, {flaky}"
         else:
             summary = "proven earlier" if one.stored_proof is not None else "not run"
         if shares := controls_text(one.controls):

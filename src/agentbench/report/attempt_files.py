@@ -18,6 +18,11 @@ _TAIL_BYTES = 16 * 1024
 _LOG_PREFIX = re.compile(r"^\[ *\d+\.\d+ (?:stdout|stderr)\] ?")
 
 
+def without_log_prefix(line: str) -> str:
+    """A line of a log without the time and the stream at its beginning."""
+    return _LOG_PREFIX.sub("", line)
+
+
 def log_name(stage: str) -> str:
     """The path of a stage's log in its attempt's folder."""
     return f"stages/{stage}.log"

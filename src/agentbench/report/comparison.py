@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from agentbench.core.display_text import list_with_more, printable
+from agentbench.core.display_text import counted, list_with_more, printable
 from agentbench.errors import InputError
 from agentbench.report import formatting, summary
 from agentbench.report.summary import Rate, ResultSummary
@@ -68,8 +68,8 @@ def compare(
     shared = sorted(ours.keys() & theirs.keys())
     if not shared:
         raise InputError(
-            f"nothing to compare: of {len(ours)} and {len(theirs)} tasks the two runs share none; "
-            "compare runs of the same tasks"
+            f"nothing to compare: the two runs ({counted(len(ours), 'task')} and "
+            f"{counted(len(theirs), 'task')}) share no task; compare runs of the same tasks"
         )
     both = Counter((ours[task], theirs[task]) for task in shared)
     flips = [
@@ -147,9 +147,10 @@ def regression(comparison: Comparison, *, strict: bool) -> str | None:
     judged = comparison.judged
     # A run without any judged attempt proves nothing, so a gate in CI must not pass on it.
     if judged is None:
+        shared = counted(comparison.tasks, "shared task")
         raise InputError(
-            f"cannot test for a regression: none of {comparison.tasks} shared tasks has a judged "
-            "attempt in both runs, without task and infrastructure errors; run it again"
+            f"cannot test for a regression: of {shared} none has a judged attempt in both runs, "
+            "without task and infrastructure errors; run it again"
         )
     if judged.difference < 0 and judged.is_significant:
         parts = formatting.statement(judged)
@@ -165,9 +166,10 @@ def doubts(comparison: Comparison, *, strict: bool) -> tuple[str, ...]:
     found = []
     if judged.detectable is None:
         found.append(
-            f"{judged.tasks} tasks are too few to detect any regression: add tasks, or use --strict"
+            f"too few tasks ({judged.tasks}) to detect any regression: add tasks, or use --strict"
         )
     unjudged = comparison.tasks - judged.tasks
     if unjudged:
-        found.append(f"{unjudged} of {comparison.tasks} shared tasks have no judged attempt")
+        shared = counted(comparison.tasks, "shared task")
+        found.append(f"no judged attempt: {unjudged} of {shared}")
     return tuple(found)

@@ -8,6 +8,7 @@ it does not count as passed.
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -30,8 +31,9 @@ from agentbench.report.failure_cause import FailureCause
 from agentbench.report.json_documents import LeaderboardDocument, ReportDocument, ResultDocument
 from agentbench.report.leaderboard import AgentResult, Leaderboard
 from agentbench.report.summary import TAMPERED, ResultSummary
-from agentbench.report.text_table import print_rows
+from agentbench.report.text_table import TableColumn, print_rows
 from agentbench.runs.store.summaries import AttemptKey, AttemptSummary
+from agentbench.tasks.problem import TaskId
 from agentbench.taxonomy import Fault
 
 if TYPE_CHECKING:
@@ -70,6 +72,30 @@ def print_table(attempts: Iterable[AttemptRecord | AttemptSummary], console: Con
             for column, cell, width in zip(columns, line, widths, strict=True)
         ]
         console.file.write("  ".join(padded).rstrip() + "\n")
+
+
+def print_task_table(attempts: Sequence[AttemptSummary], console: Console) -> None:
+    """A row per task at a terminal: how many of its attempts are resolved, and why not others."""
+    names = ("task", "resolved", "reasons", "seconds")
+    columns = [TableColumn(name=name, is_right=name == "seconds") for name in names]
+    by_task: dict[TaskId, list[AttemptSummary]] = {}
+    for attempt in in_order(attempts):
+        by_task.setdefault(attempt.task_id, []).append(attempt)
+    table = []
+    for task, own in by_task.items():
+        reasons = Counter(
+            f"{each.failure_reason}{' (quarantined)' if each.quarantined else ''}"
+            for each in own
+            if not each.resolved
+        )
+        cells = [
+            printable(task),
+            f"{sum(each.resolved for each in own)}/{len(own)}",
+            ", ".join(f"{number} {reason}" for reason, number in reasons.items()),
+            f"{sum(each.total_s for each in own):.1f}",
+        ]
+        table.append(cells)
+    print_rows(columns, table, console)
 
 
 def json_chunks(

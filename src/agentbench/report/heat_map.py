@@ -44,7 +44,7 @@ class HeatMap:
         """A note about tasks without a row."""
         if len(self.rows) == self.tasks:
             return "The hardest tasks come first."
-        text = f"{len(self.rows)} of {self.tasks} tasks are shown, the hardest first: those on  "
+        text = f"{len(self.rows)} of {self.tasks} tasks are shown, the hardest first: those on "
         return text + "which attempts differ. The others are named below the table."
 
 

@@ -37,6 +37,7 @@ class Entrant:
     attempts: Sequence[AttemptSummary]  # the last record of each
     agent_command: str | None = None  # the shell command of the agent `command`
     base_url: str | None = None  # of the model's server
+    note: str | None = None  # of its owner
     is_configuration_known: bool = True  # whether the two fields above are from run.json
 
 
@@ -48,6 +49,7 @@ class LeaderboardEntry:
     summary: ResultSummary  # of all its attempts
     common: Rate  # of attempts at common tasks; decides the order
     group: str  # letters; no significant difference between two runs that share one
+    rank: int  # one more than the number of runs that are significantly better
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +100,15 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
     groups = compact_letters(len(order), apart) if with_groups else [""] * len(order)
     return Leaderboard(
         entries=tuple(
-            LeaderboardEntry(label=labels[n], summary=summaries[n], common=rates[n], group=group)
-            for n, group in zip(order, groups, strict=True)
+            LeaderboardEntry(
+                label=labels[n],
+                summary=summaries[n],
+                common=rates[n],
+                group=group,
+                # Without tests, the order is all that is known.
+                rank=1 + (sum(worse == at for _, worse in apart) if with_groups else at),
+            )
+            for at, (n, group) in enumerate(zip(order, groups, strict=True))
         ),
         pairs=pairs,
         tasks=len(set().union(*outcomes)),
@@ -108,7 +117,7 @@ def leaderboard(entrants: Sequence[Entrant], *, with_groups: bool = True) -> Lea
 
 
 def label_runs(entrants: Sequence[Entrant]) -> tuple[str, ...]:
-    """A unique label for each run: its agent and model, and its name if necessary."""
+    """A unique label for each run: its agent and model, and its note, or its name if necessary."""
     names = []
     for entrant in entrants:
         agents = list(dict.fromkeys((each.agent, each.model) for each in entrant.attempts))
@@ -120,7 +129,9 @@ def label_runs(entrants: Sequence[Entrant]) -> tuple[str, ...]:
     for name, entrant in zip(names, entrants, strict=True):
         # The text of a shell command filled the heads of tables, and told no runs apart.
         is_command = entrant.agent_command is not None and bool(entrant.attempts)
-        label = f"{name} ({entrant.name})" if often[name] > 1 or is_command else name
+        # A note names a run as its owner does.
+        own = entrant.note or entrant.name
+        label = f"{name} ({own})" if often[name] > 1 or is_command or entrant.note else name
         label_counts[label] += 1
         labels.append(f"{label} #{label_counts[label]}" if label_counts[label] > 1 else label)
     return tuple(labels)

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentbench.attempt.record import AttemptRecord
+from agentbench.core.display_text import counted
 from agentbench.errors import InputError
 from agentbench.report.attempt_files import files_in
 from agentbench.report.failure_cause import FailureCause, find_cause
 from agentbench.report.leaderboard import Entrant
 from agentbench.runs.store.configuration import RunConfiguration
 from agentbench.runs.store.reading import RunRecords, read_run
-from agentbench.runs.store.store import RunStore
+from agentbench.runs.store.store import RunStore, is_run_locked
 from agentbench.runs.store.summaries import AttemptKey, AttemptSummary, attempt_key
 
 
@@ -39,9 +40,16 @@ class ReportedRun:
         return [self.reading.summaries[number] for number in self.latest]
 
     def warnings(self) -> tuple[str, ...]:
-        """Messages about damaged records, and that a rerun has only hard attempts."""
-        known, found = self.configuration, self.reading.warnings()
-        if known is None or known.rerun_of is None:
+        """Messages about damaged files, missing attempts, and a rerun's hard attempts."""
+        found = self.reading.warnings()
+        try:
+            known = RunStore.open(self.folder).configuration()
+        except (InputError, OSError) as error:
+            why = str(error).partition("; its records")[0]
+            return (*found, f"{why}; only the run's records are read")
+        if (unfinished := self.unfinished_text()) is not None:
+            found = (*found, f"{known.run_id}: {unfinished}")
+        if known.rerun_of is None:
             return found
         return (
             *found,
@@ -57,6 +65,7 @@ class ReportedRun:
             attempts=self.attempts,
             agent_command=known.agent_command if known is not None else None,
             base_url=known.base_url if known is not None else None,
+            note=known.note if known is not None else None,
             is_configuration_known=known is not None,
         )
 
@@ -90,6 +99,18 @@ class ReportedRun:
             return RunStore.open(self.folder).configuration()
         except (InputError, OSError):
             return None
+
+    def unfinished_text(self) -> str | None:
+        """How many planned attempts have no record, or were cut off; None if all were made."""
+        known = self.configuration
+        if known is None:
+            return None
+        unmade = len(self.unmade()) + sum(each.was_interrupted for each in self.attempts)
+        if not unmade:
+            return None
+        planned = counted(known.planned_attempts, "planned attempt")
+        how = "the run goes on" if is_run_locked(self.folder) else "`agentbench resume` makes them"
+        return f"unfinished: {unmade} of {planned} not made ({how})"
 
     def unmade(self) -> list[AttemptKey]:
         """The planned attempts without a record.

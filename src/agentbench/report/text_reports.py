@@ -156,7 +156,6 @@ def print_summary(summary: ResultSummary, console: Console, *, title: str = "") 
 
 
 class _LeaderboardLine(NamedTuple):
-    rank: int
     entry: LeaderboardEntry
     rate_text: Callable[[Rate], str]
 
@@ -178,7 +177,7 @@ _COMMON = _LeaderboardColumn(
     "on common tasks", lambda line: line.rate_text(line.entry.common), below=2
 )
 _LEADERBOARD_COLUMNS = (
-    _LeaderboardColumn("place", lambda line: str(line.rank)),
+    _LeaderboardColumn("place", lambda line: str(line.entry.rank)),
     _RUN,
     _GROUP,
     _LeaderboardColumn("resolved", lambda line: line.rate_text(line.summary.overall)),
@@ -232,17 +231,18 @@ def leaderboard_notes(leaderboard: Leaderboard) -> Iterator[str]:
     """The notes about the columns."""
     if any(entry.group for entry in leaderboard.entries):
         yield f"group: {LETTERS_NOTE}"
-    for rank, entry in enumerate(leaderboard.entries, start=1):
+    for entry in leaderboard.entries:
         if entry.summary.reasons:
             reasons = ", ".join(entry.summary.reason_counts)
             faults = formatting.counts_text(entry.summary.faults)
-            yield f"failures of {rank}: {reasons}; by fault: {faults}"
+            yield f"failures of {entry.label}: {reasons}; by fault: {faults}"
         if entry.summary.tampered:
-            yield f"{TAMPERED} by {rank}: {counted(entry.summary.tampered, 'attempt')}"
+            yield f"{TAMPERED} by {entry.label}: {counted(entry.summary.tampered, 'attempt')}"
     yield "each: per resolved attempt; excluding errors: of the task or the infrastructure"
     if leaderboard.common != leaderboard.tasks:
+        tasks = counted(leaderboard.tasks, "task")
         order = "ordered by those" if leaderboard.common else "each ordered by its own tasks"
-        yield f"common to all runs: {leaderboard.common} of {leaderboard.tasks} tasks; {order}"
+        yield f"common to all runs: {leaderboard.common} of {tasks}; {order}"
 
 
 def _visible_columns(leaderboard: Leaderboard) -> list[_LeaderboardColumn]:
@@ -256,8 +256,8 @@ def _visible_columns(leaderboard: Leaderboard) -> list[_LeaderboardColumn]:
 def _leaderboard_lines(
     leaderboard: Leaderboard, rate_text: Callable[[Rate], str]
 ) -> Iterator[_LeaderboardLine]:
-    for rank, entry in enumerate(leaderboard.entries, start=1):
-        yield _LeaderboardLine(rank, entry, rate_text)
+    for entry in leaderboard.entries:
+        yield _LeaderboardLine(entry, rate_text)
 
 
 class RunNames(NamedTuple):
@@ -332,9 +332,9 @@ def _comparison_rows(comparison: Comparison) -> Iterator[tuple[str, ...]]:
 def _flipped(comparison: Comparison) -> Iterator[tuple[str, Sequence[Flip]]]:
     for what, flips in (("gained", comparison.gained), ("lost", comparison.lost)):
         if flips:
-            yield f"{what} {len(flips)} of {comparison.tasks} shared tasks", flips
+            yield f"{what} {len(flips)} of {counted(comparison.tasks, 'shared task')}", flips
     if not (comparison.gained or comparison.lost):
-        yield f"no flips in {comparison.tasks} shared tasks", ()
+        yield f"no flips in {counted(comparison.tasks, 'shared task')}", ()
 
 
 def _unshared_tasks(comparison: Comparison) -> Iterator[tuple[str, str]]:

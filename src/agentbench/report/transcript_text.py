@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agentbench.attempt.logs import TRAJECTORY_FILE
-from agentbench.core.display_text import one_line, printable
+from agentbench.core.display_text import counted, one_line, printable
 from agentbench.models.conversation import Role
 from agentbench.models.trajectory import Trajectory
 
@@ -35,7 +35,7 @@ def transcript(folder: Path) -> Iterator[str]:
     except (OSError, ValueError) as error:
         yield f"transcript: {path} cannot be read: {printable(str(error), limit=200)}"
         return
-    yield f"transcript: {len(steps)} steps, whole in {path}"
+    yield f"transcript: {counted(len(steps), 'step')}, whole in {path}"
     last = 0
     if len(steps) > _MAX_STEPS:
         steps = steps[: _MAX_STEPS // 2] + steps[-_MAX_STEPS // 2 :]

@@ -16,7 +16,7 @@ _WITH_VALUE = frozenset({"agent", "agent_command", "executor", "model", "sandbox
 _SWITCHES = {"allow_unsandboxed": "True", "no_cache": "False", "no_probe": "False"}
 _OTHER_NAMES = {
     "max_cost": "max_cost_usd", "no_cache": "use_cache", "no_probe": "probe",
-    "shuffle": "shuffle_seed",
+    "run_tag": "tags", "shuffle": "shuffle_seed",
 }  # fmt: skip
 
 

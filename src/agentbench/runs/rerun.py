@@ -95,7 +95,8 @@ class FailedAttempts:
         earlier = self.configuration
         before: dict[str, object] = dict(earlier.settings())
         before |= {"agent": earlier.agent, "sandbox": earlier.sandbox}
-        kept = before.keys() - given
+        # What was written about the earlier run does not describe the new one.
+        kept = before.keys() - given - {"note", "tags"}
         if not {"agent", "agent_command"}.isdisjoint(given):
             kept -= {"agent", "agent_command", "agent_files"}
         elif "sandbox" not in given:

@@ -1,5 +1,7 @@
 """The part of a task that an agent gets: the bug report, its limits, and how to run the tests."""
 
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from typing import Annotated, NewType
 
 from pydantic import Field
@@ -12,6 +14,11 @@ from agentbench.tasks.test_runner_name import Runner
 
 TaskId = NewType("TaskId", str)
 """The id of a task: `[a-z0-9._-]+`, unique in a run."""
+
+
+def is_selected(task_id: str, globs: Sequence[str] | None) -> bool:
+    """Whether a task's id matches one of the globs; without a glob every one does."""
+    return not globs or any(fnmatchcase(task_id, glob) for glob in globs)
 
 
 # Strict: TOML has types, so "300" where a number belongs is a mistake.

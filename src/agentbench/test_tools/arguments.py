@@ -1,5 +1,6 @@
 """The arguments of tools: strictly checked, with all faults reported at once."""
 
+import difflib
 import unicodedata
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -7,7 +8,7 @@ from typing import Annotated, Literal, Self, TypeVar
 
 import pydantic
 from pydantic import json_schema
-from pydantic_core import core_schema
+from pydantic_core import ErrorDetails, core_schema
 
 from agentbench.core.schema import JsonObject, Schema
 
@@ -171,12 +172,19 @@ def read_arguments(model: type[ArgumentsT], arguments: Mapping[str, object] | No
     except pydantic.ValidationError as error:
         faults = error.errors(include_url=False, include_context=False, include_input=False)
         texts = [
-            f"{_location(fault['loc'])}{fault['msg'].removeprefix('Value error, ')}"
-            for fault in faults[:_MAX_FAULTS]
+            f"{_location(fault['loc'])}{_message(fault, model)}" for fault in faults[:_MAX_FAULTS]
         ]
         if len(faults) > _MAX_FAULTS:
             texts.append(f"and {len(faults) - _MAX_FAULTS} more faults")
         raise InvalidArgumentsError(texts) from None
+
+
+def _message(fault: ErrorDetails, model: type[ToolArguments]) -> str:
+    if fault["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(str(fault["loc"][-1]), model.model_fields, n=1)
+        if near:
+            return f"no such argument; did you mean {near[0]}?"
+    return fault["msg"].removeprefix("Value error, ")
 
 
 def escaped_name(name: str) -> str:

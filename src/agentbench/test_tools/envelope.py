@@ -10,6 +10,7 @@ from typing import Literal
 
 from pydantic import Field, SkipValidation
 
+from agentbench.core.display_text import counted
 from agentbench.core.schema import JsonObject, Schema
 from agentbench.scoring.evidence import CommandResult, Ending, NodeId, PytestOutcome, ReportSource
 from agentbench.test_runs import model
@@ -198,7 +199,11 @@ def message_of(run: TestRun, timeout_s: float) -> str:
             text = f"{_FAILED}: it exited {result.exit_code}, but no report confirms that"
         case _:
             counts = result.summary.model_dump()
-            listed = ", ".join(f"{counts[word]} {word}" for word in _COUNTED if counts[word])
+            listed = ", ".join(
+                counted(counts[word], "error") if word == "errors" else f"{counts[word]} {word}"
+                for word in _COUNTED
+                if counts[word]
+            )
             text = f"{listed or 'no tests'} in {result.summary.duration:.2f} s"
     return text
 

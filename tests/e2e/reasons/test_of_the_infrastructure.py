@@ -61,7 +61,8 @@ def test_an_engine_that_dies_is_a_lost_sandbox(second: SecondEngine, tmp_path: P
 
     assert record.failure_reason is FailureReason.SANDBOX_ERROR
     assert record.fault is Fault.INFRASTRUCTURE
-    assert "Error: " not in record.detail.partition(" ")[0]
+    assert record.detail
+    assert "SandboxError" not in record.detail
 
 
 @pytest.mark.parametrize("sandbox", BACK_ENDS)

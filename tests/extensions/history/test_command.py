@@ -51,7 +51,7 @@ def test_a_task_without_regression_tests_is_not_good(new, tmp_path, cli):
     assert f"{folder}  INVALID\n  no regression tests: no test passes both before" in result.stdout
     audited = cli("audit", folder)
     assert "no-regression-tests" in audited.stdout
-    assert "0 without a finding" in audited.stderr + audited.stdout
+    assert "without a finding: 0 tasks" in audited.stderr + audited.stdout
 
 
 @pytest.mark.parametrize(

@@ -28,9 +28,12 @@ from agentbench.runs.store.configuration import TaskEntry, TaskQuality
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.evidence import AgentEnding, Ending, Evidence, Finding, Severity
 from agentbench.tasks.control_level import ControlLevel
+from agentbench.tasks.loading import read_draft
+from agentbench.tasks.mirror import tree_digest
 from agentbench.taxonomy import FailureReason, StageName
 from agentbench.validation.fairness_results import Fairness
 from agentbench.validation.stored_proof import write_proof
+from tests.e2e.small_task import SmallTask
 from tests.extensions.view.conftest import client_of
 from tests.extensions.view.pages import Parsed
 from tests.runs.records import (
@@ -87,11 +90,12 @@ def test_a_failed_attempt_is_told_with_the_decision(client, shown):
 
 def test_the_cause_comes_before_the_stages_and_details_are_folded(client, shown):
     text = client.get(shown.address(lambda told: told.failure_reason is FailureReason.TIMEOUT)).text
-    parts = ("cause", "stages", "tests", "decision", "patch", "transcript", "logs")
+    parts = ("cause", "tests", "patch", "stages", "decision", "transcript", "logs")
     places = [text.index(f'<section id="{part}"') for part in parts]
     assert places == sorted(places)
     assert "<details" in text
-    assert not re.search(r"<details[^>]* open", text)
+    # Of the folds only a short patch is open.
+    assert re.findall(r"<details[^>]* open>", text) in ([], ['<details id="patch-text" open>'])
     paged = client.get(f"{shown.address()}?steps-page=1").text
     assert '<details id="transcript-steps" open>' in paged
 
@@ -137,7 +141,7 @@ def test_headings_come_in_order(client, shown):
 
 def test_steps_of_a_task_are_in_one_table(tmp_path):
     text = page_of(tmp_path, in_steps())
-    table = text[text.index('id="task-steps"') : text.index('id="tests"')]
+    table = text[text.index('id="task-steps"') : text.index('id="decision"')]
     assert "reward 1, style 0.5" in table
     assert "reward 0.25; too low for the next step: reward 0.25 is below 1" in table
     assert "time limit: an odd &lt;day&gt;" in table
@@ -243,7 +247,7 @@ def test_findings_controls_and_what_was_dropped_are_told(tmp_path):
 
 def test_a_timeline_is_a_table_of_tests_and_states(tmp_path):
     text = page_of(tmp_path, failed(), **{"timeline.json": timeline_of(3)})
-    section = text[text.index('<section id="timeline"') : text.index('<section id="stages"')]
+    section = text[text.index('<section id="timeline"') : text.index('<section id="tests"')]
     rows = Parsed(section).rows
     assert [row[1:] for row in rows if len(row) > 1] == [
         ["state 10 sfirst solved", "state 210.0 slost again", "state 320.0 s"],
@@ -350,3 +354,30 @@ def test_page_tells_what_the_agent_did_if_that_is_known(tmp_path):
     story = text.partition("What the agent did</h2>")[2].partition("</section>")[0]
     known = "step limit" in story
     assert known is ("behaviour" in offers(Slot.COMMAND))
+
+
+def test_page_has_the_command_the_bug_report_and_the_neighbours(tmp_path):
+    folder = tmp_path / "catalogue" / "one"
+    folder.mkdir(parents=True)
+    SmallTask(agent="timeout_s = 60").write(folder)
+    digest = tree_digest(folder, without={"proof.json"})
+    tasks = (TaskEntry(id="one", folder=str(folder), digest=digest),)
+    settings = {"agent": "command", "agent_command": "./fix.sh <b>", "attempts": 3}
+    store = RunStore.create(tmp_path / "runs", configuration(tasks=tasks, **settings))
+    for number in (1, 2, 3):
+        record = failed(attempt=number, task_digest=digest)
+        store.append(record, store.attempt_folder("one", number)[0])
+    client = client_of(tmp_path / "runs")
+    run = f"/runs/{store.folder.name}"
+    text = client.get(f"{run}/attempts/one/2").text
+    title = read_draft(folder).table.title
+    assert title in text
+    assert "Bug report" in text
+    for page in (text, client.get(run).text):
+        assert "<code>./fix.sh &lt;b&gt;</code>" in page
+    links = dict(re.findall(r'<a rel="(prev|next)" href="([^"]+)"', text))
+    assert links == {"prev": f"{run}/attempts/one/1", "next": f"{run}/attempts/one/3"}
+    # The tests and the patch come before the stages and their evidence.
+    assert text.index('id="tests"') < text.index('id="stages"')
+    (folder / "instruction.md").write_text("Another report.")
+    assert "Bug report" not in client.get(f"{run}/attempts/one/2").text

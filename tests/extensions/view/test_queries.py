@@ -70,15 +70,18 @@ def test_those_are_shown_that_were_asked_for():
     assert names(CaseFilter.ALL) == ["fixed", "kept", "still", "new", "gone"]
 
 
-def test_those_that_changed_are_shown_first_and_all_where_none_did():
-    assert names(None) == ["fixed", "new", "gone"]
+def test_a_failed_attempt_opens_on_what_did_not_pass_and_a_resolved_one_on_what_changed():
+    assert names(None) == ["still", "gone"]
+    opened = select_cases(TESTS, None, 1, resolved=True)
+    assert [each.node_id for each in opened.page.items] == ["fixed", "new", "gone"]
     unchanged = select_cases(TESTS[1:2], None, 1)
     assert unchanged.chosen is CaseFilter.ALL
     assert len(unchanged.page.items) == 1
 
 
 def test_where_none_changed_those_that_did_not_pass_are_shown():
-    assert select_cases(TESTS[1:3], None, 1).chosen is CaseFilter.NOT_PASSED
+    shown = select_cases(TESTS[1:3], None, 1, resolved=True)
+    assert shown.chosen is CaseFilter.NOT_PASSED
 
 
 def test_it_is_told_how_many_each_filter_lets_through():

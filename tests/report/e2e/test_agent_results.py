@@ -9,6 +9,7 @@ import pytest
 
 from agentbench.report.json_documents import render_schemas
 from agentbench.report.leaderboard import Entrant, label_runs, results_by_agent
+from agentbench.runs.store.configuration import TaskEntry
 from agentbench.runs.store.store import RunStore
 from tests.cli.conftest import call
 from tests.report.several import attempts
@@ -106,7 +107,9 @@ POOLED = "9/18"
 def three(tmp_path):
     """Runs of three agents at the same tasks, on disk."""
     for name, (more, tasks) in AGENTS.items():
-        store = RunStore.create(tmp_path, configuration(run_id=name, attempts=2, **more))
+        entries = [TaskEntry(id=f"task-{n}", folder="f", digest="d") for n in range(len(tasks))]
+        known = configuration(run_id=name, attempts=2, tasks=tuple(entries), **more)
+        store = RunStore.create(tmp_path, known)
         for number, letters in enumerate(tasks):
             for attempt, letter in enumerate(letters, start=1):
                 record = MADE[letter](

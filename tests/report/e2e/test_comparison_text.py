@@ -45,7 +45,7 @@ def test_a_sentence_says_what_is_significant_at_the_level_that_was_asked_for():
 def test_tasks_of_one_run_alone_are_said_to_be_left_out():
     text = printed(compare(attempts("a", "r", "r"), attempts("b", "r")))
     assert "not compared, only in the first run: task-1" in text
-    assert "no flips in 1 shared tasks" in text
+    assert "no flips in 1 shared task" in text
 
 
 def test_where_nothing_was_judged_in_both_that_is_said():

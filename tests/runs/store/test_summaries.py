@@ -3,8 +3,9 @@ import pytest
 from agentbench.attempt.record import UsageRecord
 from agentbench.integrity.records import ControlKind
 from agentbench.runs.store.summaries import AttemptSummary
-from agentbench.taxonomy import Fault
-from tests.runs.records import controls_of, failed, interrupted, lost, resolved
+from agentbench.scoring.classification import Failure
+from agentbench.taxonomy import FailureReason, Fault, StageName
+from tests.runs.records import controls_of, crashed, failed, interrupted, lost, resolved
 
 
 def test_the_tests_to_fix_are_counted_by_how_they_are_controlled():
@@ -38,3 +39,18 @@ def test_only_infrastructure_failures_are_retried(make, is_repeated):
 def test_an_attempt_is_named_by_its_folder(attempt, retry_of, name):
     record = failed(attempt=attempt, retry_of=retry_of)
     assert AttemptSummary.of(record).folder_name == name
+
+
+def test_an_agents_error_before_an_interruption_is_said_to_be_repeated():
+    record = crashed()
+    ending = Failure(
+        stage=StageName.FINAL_TEST,
+        reason=FailureReason.INTERRUPTED,
+        fault=Fault.INFRASTRUCTURE,
+        detail="the run was cancelled",
+    )
+    cut = record.replace(failures=(*record.failures, ending))
+    assert record.failure_reason is not FailureReason.INTERRUPTED
+    assert AttemptSummary.of(record).detail == record.detail
+    said = f"interrupted, and repeated by resume: {record.detail}"
+    assert AttemptSummary.of(cut).detail == said

@@ -5,6 +5,7 @@ Submitted code runs in a sandbox of its own.
 
 import os
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
@@ -89,6 +90,10 @@ def serve_mcp(settings: server_options.McpServerOptions) -> None:
         more = [row.load()(sandbox, project.mask) for row in offers(Slot.MCP_TOOLS).values()]
         server = make_server(project, settings.error_mode, version=__version__, more=more)
         work = partial(transports.serve_stdio, server)
+        if settings.transport is server_options.McpTransport.STDIO and sys.stdin.isatty():
+            # It looked as if it hung.
+            note = "waiting for an MCP client on stdin; docs/mcp.md says how to configure one"
+            typer.echo(note, err=True)
         if settings.transport is server_options.McpTransport.HTTP:
             # Also on loopback: other users of this machine could run the project's tests.
             token = os.environ.get(MCP_TOKEN_VARIABLE)

@@ -62,7 +62,7 @@ def list_tasks(
     paths: Annotated[
         list[Path] | None, typer.Argument(help="The folders of tasks; default: tasks/.")
     ] = None,
-    filter_glob: options.Filter = None,
+    filter_globs: options.Filter = None,
     tag: options.Tag = None,
     as_json: options.Json = False,
 ) -> None:
@@ -73,7 +73,7 @@ def list_tasks(
     from agentbench.report.text_table import TableColumn, print_listing
 
     selection = options.TaskSelection(
-        tasks=paths or [Path("tasks")], filter_glob=filter_glob, tag=tag
+        tasks=paths or [Path("tasks")], filter_globs=filter_globs, tag=tag
     )
     found = selection.load(usable_cache_dir())
     if as_json:

@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +14,7 @@ from agentbench.core.display_text import printable
 from agentbench.errors import InputError
 from agentbench.extensions.behaviour.counts import TagDifference, compare_tags, count_tags
 from agentbench.extensions.behaviour.tags import MEANINGS, AttemptBehaviour, Sign, Tag
+from agentbench.tasks.problem import is_selected
 
 _MAX_CHARACTERS = 160
 
@@ -37,7 +37,7 @@ def behaviour(
         Tag | None, typer.Option("--tag", help="List only attempts with this tag.")
     ] = None,
     counts: Annotated[bool, typer.Option("--counts", help="Do not list the attempts.")] = False,
-    filter_glob: options.Filter = None,
+    filter_globs: options.Filter = None,
     runs_dir: options.RunsDir = Path("runs"),
     as_json: options.Json = False,
 ) -> None:
@@ -53,7 +53,7 @@ def behaviour(
     from agentbench.runs.store.store import find_run
 
     folders = [find_run(name, runs_dir) for name in (run, other) if name is not None]
-    runs = [behaviours_in(folder, filter_glob) for folder in folders]
+    runs = [behaviours_in(folder, filter_globs) for folder in folders]
     differences = compare_tags(*runs) if other is not None else []
     shown = [[a for a in attempts if tag is None or tag in a.tags] for attempts in runs]
     if as_json:
@@ -77,7 +77,7 @@ def behaviour(
         print_differences(differences)
 
 
-def behaviours_in(folder: Path, filter_glob: str | None = None) -> list[AttemptBehaviour]:
+def behaviours_in(folder: Path, globs: Sequence[str] | None = None) -> list[AttemptBehaviour]:
     """The behaviours of the attempts of a run.
 
     Raises:
@@ -89,11 +89,7 @@ def behaviours_in(folder: Path, filter_glob: str | None = None) -> list[AttemptB
 
     run = open_run(folder)
     behaviour_of = behaviour_of_attempts(run, Mirrors(host.usable_cache_dir() / "mirrors"))
-    found = [
-        behaviour_of(record)
-        for record in run.latest
-        if filter_glob is None or fnmatchcase(record.task_id, filter_glob)
-    ]
+    found = [behaviour_of(record) for record in run.latest if is_selected(record.task_id, globs)]
     if not found:
         raise InputError(f"{run.folder}: expected an attempt to read, found none")
     return found

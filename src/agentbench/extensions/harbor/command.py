@@ -74,7 +74,7 @@ def export_harbor(
         str, typer.Option("--image", help="The image of tasks that name none.")
     ] = "python:3.12-slim",
     replace: options.Replace = False,
-    filter_glob: options.Filter = None,
+    filter_globs: options.Filter = None,
     tag: options.Tag = None,
     as_json: options.Json = False,
     quiet: options.Quiet = False,
@@ -87,7 +87,7 @@ def export_harbor(
     from agentbench.tasks.mirror import Mirrors
 
     cache_dir = host.usable_cache_dir()
-    selection = options.TaskSelection(tasks=tasks, filter_glob=filter_glob, tag=tag)
+    selection = options.TaskSelection(tasks=tasks, filter_globs=filter_globs, tag=tag)
     mirrors = Mirrors(cache_dir / "mirrors")
     exported = export_tasks(selection.load(cache_dir), out, mirrors, image=image, replace=replace)
     if as_json:

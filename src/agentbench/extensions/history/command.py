@@ -12,7 +12,7 @@ import typer
 
 from agentbench.cli import options
 from agentbench.cli.tasks import validation as validating
-from agentbench.core.display_text import printable
+from agentbench.core.display_text import counted, printable
 from agentbench.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def mine(
     undecided = count[CandidateOutcome.UNDECIDED]
     again = f", {undecided} not decided (run it again)" if undecided else ""
     typer.echo(
-        f"{len(entries)} commits, {candidates} candidates, "
+        f"{counted(len(entries), 'commit')}, {counted(candidates, 'candidate')}, "
         f"{count[CandidateOutcome.KEPT]} kept{again}: {out / mining.MINING_LOG}",
         err=True,
     )

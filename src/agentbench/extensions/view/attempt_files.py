@@ -101,6 +101,7 @@ class HighlightedPatch:
 
     markup: Markup
     left_out: int  # bytes
+    lines: int  # of the shown part
 
 
 def read_patch(folder: RunsFolder, path: Path) -> HighlightedPatch | None:
@@ -113,7 +114,7 @@ def read_patch(folder: RunsFolder, path: Path) -> HighlightedPatch | None:
         left_out = file.seek(0, 2) - len(content)
     lines = _text(content).split("\n")
     text = "\n".join(printable(line, limit=_LONGEST_LINE, newlines=True) for line in lines)
-    return HighlightedPatch(markup=highlight_patch(text), left_out=left_out)
+    return HighlightedPatch(markup=highlight_patch(text), left_out=left_out, lines=len(lines))
 
 
 def highlight_patch(text: str) -> Markup:

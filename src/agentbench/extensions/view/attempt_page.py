@@ -30,6 +30,8 @@ from agentbench.report.cause_text import cause_facts
 from agentbench.report.failure_cause import find_cause, quarantine_text
 from agentbench.runs.store.store import RunStore
 from agentbench.scoring.classification import Failure
+from agentbench.tasks.loading import PROOF_FILE, TASK_FILE, read_draft
+from agentbench.tasks.mirror import tree_digest
 from agentbench.taxonomy import FailureReason, StageName
 from agentbench.validation.quality_page import quality_facts
 from agentbench.validation.stored_proof import read_proof
@@ -55,6 +57,9 @@ def attempt_values(context: PageContext, request: Request) -> TemplateValues:
         "name": name,
         "tries": sorted({each.folder_name.partition("/")[2] for each in records}, key=_by_number),
         "query": f"?{request.url.query}" if request.url.query else "",
+        "neighbours": _neighbours(run, f"{task}/{name}"),
+        "configuration": run.overview.configuration,
+        "problem": None,  # known by the record
     }
     if number is None:
         return {**common, **_without_record(context, run, request)}
@@ -76,12 +81,38 @@ def _task_values(run: LiveRun, record: AttemptRecord) -> dict[str, object]:
     entries = configuration.tasks if configuration is not None else ()
     entry = next((each for each in entries if each.id == record.task_id), None)
     if entry is None or entry.digest != record.task_digest:
-        return {"quality": None, "quality_facts": ()}
+        return {"quality": None, "quality_facts": (), "problem": None}
     proof = read_proof(Path(entry.folder), digest=entry.digest)
     return {
+        "problem": _problem(Path(entry.folder), record.task_digest),
         "quality": quality_of_entry(entry),
         "quality_facts": quality_facts(proof) if proof is not None else (),
     }
+
+
+def _problem(folder: Path, digest: str) -> tuple[str, str] | None:
+    """The title and the bug report of a task; None if its folder is gone or was changed."""
+    # run.json may name any path, so nothing is read of a folder without a task.
+    try:
+        if not (folder.is_absolute() and (folder / TASK_FILE).is_file()):
+            return None
+        if tree_digest(folder, without={PROOF_FILE}) != digest:
+            return None
+        draft = read_draft(folder)
+    except (AgentbenchError, OSError, ValueError):
+        return None
+    return (draft.table.title, draft.instruction) if draft.table is not None else None
+
+
+def _neighbours(run: LiveRun, own: str) -> tuple[str | None, str | None]:
+    """The folders of the attempts before and after this one, in the order of the run's page."""
+    latest = [run.reading.summaries[number] for number in run.latest]
+    latest.sort(key=lambda each: (each.task_id, each.attempt))
+    names = [each.folder_name for each in latest]
+    if own not in names:  # it runs, or was tried again
+        return None, None
+    at = names.index(own)
+    return names[at - 1] if at else None, names[at + 1] if at + 1 < len(names) else None
 
 
 def _work(run: LiveRun, record: AttemptRecord) -> list[str]:
@@ -128,7 +159,7 @@ def _with_record(
             stage.name: attempt_files.read_log_excerpt(files, folder / log_name(stage.name))
             for stage in record.stages
         },
-        "cases": select_cases(record.tests, chosen, case_page),
+        "cases": select_cases(record.tests, chosen, case_page, resolved=record.resolved),
         "case_filters": list(CaseFilter),
         "patch": attempt_files.read_patch(files, folder / _PATCH_FILE) if record.patch else None,
         "transcript": transcript,

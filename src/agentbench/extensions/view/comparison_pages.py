@@ -53,6 +53,7 @@ class TaskSet:
 
     digest: str
     tasks: int
+    first_tasks: Sequence[str]
     folders: Sequence[Path]
 
 
@@ -192,7 +193,15 @@ def _task_sets(context: PageContext) -> list[TaskSet]:
         plan = context.cache.plan(folder)
         if plan.task_set:
             folders.setdefault((plan.task_set, plan.tasks), []).append(folder)
-    sets = [TaskSet(digest=key[0], tasks=key[1], folders=own) for key, own in folders.items()]
+    sets = [
+        TaskSet(
+            digest=digest,
+            tasks=tasks,
+            first_tasks=context.cache.plan(own[0]).first_tasks,
+            folders=own,
+        )
+        for (digest, tasks), own in folders.items()
+    ]
     return sorted(sets, key=lambda each: len(each.folders) == 1)
 
 
@@ -222,6 +231,7 @@ def _ranking(
                 attempts=run.summaries,
                 agent_command=known.agent_command if known is not None else None,
                 base_url=known.base_url if known is not None else None,
+                note=known.note if known is not None else None,
                 is_configuration_known=known is not None,
             )
         )

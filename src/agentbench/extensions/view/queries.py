@@ -262,11 +262,17 @@ class CasePage:
     chosen: CaseFilter
 
 
-def select_cases(cases: Sequence[CaseChange], chosen: CaseFilter | None, number: int) -> CasePage:
-    """The requested tests; by default the first of changed, not passed and all that has some."""
+def select_cases(
+    cases: Sequence[CaseChange], chosen: CaseFilter | None, number: int, *, resolved: bool = False
+) -> CasePage:
+    """The requested tests; by default the first kind that has some.
+
+    An attempt that failed opens on the tests that did not pass, a resolved one on those it changed.
+    """
     fitting = {name: [case for case in cases if fits(case)] for name, fits in _FILTERS.items()}
     if chosen is None:
-        usual = (CaseFilter.CHANGED, CaseFilter.NOT_PASSED)
+        usual = [CaseFilter.NOT_PASSED, CaseFilter.CHANGED]
+        usual = usual[::-1] if resolved else usual
         chosen = next((name for name in usual if fitting[name]), CaseFilter.ALL)
     return CasePage(
         page=PageSlice.of(fitting[chosen], number, size=CASES_PER_PAGE),

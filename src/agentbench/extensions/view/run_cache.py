@@ -135,12 +135,16 @@ def _file_fingerprint(path: Path) -> FileFingerprint | None:
     return FileFingerprint(facts.st_ino, facts.st_size, facts.st_mtime_ns)
 
 
+_MAX_NAMED = 2  # tasks of a set
+
+
 class RunPlan(NamedTuple):
     """The start of a run and its tasks, by run.json."""
 
     began: datetime = datetime.min.replace(tzinfo=UTC)  # the earliest time if it is unknown
     task_set: str = ""  # a digest of the tasks and their contents; empty if they are unknown
     tasks: int = 0
+    first_tasks: tuple[str, ...] = ()  # the ids of the first ones
     is_rerun: bool = False  # of the failed attempts of another run
 
 
@@ -272,6 +276,7 @@ class RunCache:
                     began=run.started_at,
                     task_set=task_set((task.id, task.digest) for task in run.tasks),
                     tasks=len(run.tasks),
+                    first_tasks=tuple(sorted(task.id for task in run.tasks)[:_MAX_NAMED]),
                     is_rerun=run.rerun_of is not None,
                 )
             self._plans[folder] = cached = (changed_at, plan)

@@ -48,6 +48,7 @@ class LocalAttempts:
         """
         task, number, breaker = planned.task, planned.attempt, self.resources.breaker
         with self.resources.live_status.tracked(task.id, number) as status:
+            status.waits_for = lambda: breaker.fault
             breaker.require()
             folder, retry = breaker.written(lambda: self.store.attempt_folder(task.id, number))
             status.retry_of = retry or None

@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from itertools import count
 from pathlib import Path
 from threading import Lock
@@ -17,6 +18,7 @@ from pydantic import ValidationError
 
 from agentbench.attempt.outages import storage_errors
 from agentbench.attempt.record import AttemptRecord, RunId
+from agentbench.core.display_text import printable
 from agentbench.core.file_locks import FileLock, LockHeldError
 from agentbench.core.files import sync_folder, write_atomically
 from agentbench.errors import InputError, UsageError
@@ -292,8 +294,15 @@ def _make_durably(folder: Path) -> None:
     sync_folder(folder.parent)
 
 
+def run_folders(runs_dir: Path, *, validation: bool = False) -> list[Path]:
+    """The folders of runs, the newest first: of agents, or of `agentbench validate`."""
+    below = runs_dir / VALIDATION if validation else runs_dir
+    folders = (path.parent for path in below.glob(f"*/{_RUN}"))
+    return sorted(folders, key=_started_at, reverse=True)
+
+
 def find_run(name: str, runs_dir: Path) -> Path:
-    """The folder of a run: a path, an id below `runs_dir`, or `last`.
+    """The folder of a run: a path, an id below `runs_dir`, the note of one run, or `last`.
 
     Runs that validate tasks are found by their ids, and are never `last`.
 
@@ -310,7 +319,26 @@ def find_run(name: str, runs_dir: Path) -> Path:
     for folder in (Path(name), runs_dir / name, runs_dir / VALIDATION / name):
         if (folder / _RUN).is_file():
             return folder
-    raise InputError(f"{name}: no run with that name; expected a folder with a {_RUN} or an id")
+    folders = [path.parent for path in runs_dir.glob(f"*/{_RUN}")]
+    noted = [folder for folder in folders if _note(folder) == name]
+    if len(noted) == 1:
+        return noted[0]
+    if noted:
+        ids = ", ".join(sorted(folder.name for folder in noted))
+        raise InputError(f"{name!r} is the note of several runs: {ids}; give an id")
+    near = get_close_matches(name, [folder.name for folder in folders], n=3)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    raise InputError(
+        f"{printable(name)}: no run with that name in {runs_dir}; {hint}`agentbench runs` lists "
+        f"runs; a folder with a {_RUN} is one, too"
+    )
+
+
+def _note(folder: Path) -> str | None:
+    try:
+        return RunStore.open(folder).configuration().note
+    except (InputError, OSError):
+        return None
 
 
 def _started_at(folder: Path) -> datetime:

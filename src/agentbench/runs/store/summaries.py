@@ -60,7 +60,7 @@ class AttemptSummary:
             quarantined=record.quarantined,
             failure_reason=record.failure_reason,
             fault=record.fault,
-            detail=record.detail,
+            detail=detail_of(record),
             counts=record.counts,
             total_s=record.timing.total_s,
             is_metered=usage is not None,
@@ -102,6 +102,14 @@ def is_retryable(record: AttemptRecord) -> bool:
     however many retries are left.
     """
     return record.fault is Fault.INFRASTRUCTURE and not was_interrupted(record)
+
+
+def detail_of(record: AttemptRecord) -> str:
+    """The detail of the verdict; says so if the attempt is also repeated by `resume`."""
+    # Without it, an agent's error before a Ctrl-C looked as if the attempt had been judged.
+    if was_interrupted(record) and record.failure_reason is not FailureReason.INTERRUPTED:
+        return f"interrupted, and repeated by resume: {record.detail}"
+    return record.detail
 
 
 def was_interrupted(record: AttemptRecord) -> bool:

@@ -1,11 +1,12 @@
 """`agentbench audit --wrong-fixes` and `validate --strength`: compare fixes with the reference."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 from agentbench.attempt.resources import RunResources
 from agentbench.attempt.settings import RunSettings
-from agentbench.audit.audit import ChangeFindings, FurtherFindings, is_selected
+from agentbench.audit.audit import ChangeFindings, FurtherFindings
 from agentbench.audit.run_facts import RunFolder
 from agentbench.audit.task_facts import TaskFacts
 from agentbench.cli.run_execution import print_warnings, say_line
@@ -13,10 +14,11 @@ from agentbench.core import extras, host
 from agentbench.core.display_text import counted
 from agentbench.extensions.symbolic.differential.differential_audit import DifferentialAudit
 from agentbench.sandbox.registry import select_back_end
+from agentbench.tasks.problem import is_selected
 
 
 def comparison(
-    run: RunFolder, *, glob: str | None, sandbox: str | None, seconds: float
+    run: RunFolder, *, globs: Sequence[str] | None, sandbox: str | None, seconds: float
 ) -> FurtherFindings | None:
     """The comparison of a run's attempts with the reference fix; None if none was resolved.
 
@@ -25,7 +27,7 @@ def comparison(
         UsageError: a library is missing.
     """
     extras.require("audit --wrong-fixes", extras.SYMBOLIC)
-    number = sum(one.resolved for one in run.latest if is_selected(one.task_id, glob))
+    number = sum(one.resolved for one in run.latest if is_selected(one.task_id, globs))
     name = run.configuration.run_id
     if number == 0:
         say_line(f"{name}: no attempt was resolved, so there is nothing to compare")
