@@ -2,7 +2,7 @@
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from fnmatch import fnmatchcase
 from functools import partial, wraps
@@ -14,14 +14,17 @@ import typer
 from agentbench.attempt.executor_name import ExecutorName
 from agentbench.cli import completion, quantities
 from agentbench.cli.run_execution import print_warnings
+from agentbench.core.display_text import list_with_more
 from agentbench.errors import InputError, UsageError
 from agentbench.sandbox.back_ends import SandboxName
 
 if TYPE_CHECKING:
     from agentbench.tasks.loading import LoadedTasks
+    from agentbench.tasks.problem import TaskId
     from agentbench.tasks.task import Task
 
 _LARGEST_TIMEOUT_SCALE = 1_000_000
+_MAX_NAMED = 10  # tasks
 _Value = TypeVar("_Value")
 
 
@@ -311,6 +314,19 @@ class TaskFilters:
             filters = [f"--filter {glob!r}"] if glob is not None else []
             filters += [f"--tag {tag!r}"] if tag is not None else []
             raise InputError(f"no task matches {' and '.join(filters)}; known tasks: {known}")
+        return selected[: self.limit]
+
+    def select_ids(self, ids: "Sequence[TaskId]") -> "Sequence[TaskId]":
+        """Filter the ids of tasks that are not imported, in their order.
+
+        Raises:
+            InputError: none is left.
+        """
+        glob = self.filter_glob
+        selected = [each for each in ids if glob is None or fnmatchcase(each, glob)]
+        if not selected:
+            known = list_with_more(ids, _MAX_NAMED)
+            raise InputError(f"no task matches --filter {glob!r}; known tasks: {known}")
         return selected[: self.limit]
 
 

@@ -234,10 +234,10 @@ def test_a_part_that_it_does_not_have_is_one_line(take, hub, options, code, mess
     ("files", "message"),
     [
         ({"README.md": b"---\n[\n---\n", "x.csv": b""}, "expected a file of rows"),
-        ({"a.jsonl": b"", "b.jsonl": b""}, "has several splits; select one with --split: a, b"),
+        ({"a.jsonl": b"", "b.jsonl": b""}, "has several splits; select one with --split of `agentbench tasks import swebench`: a, b"),
         (
             {"a/x.jsonl": b"", "b/x.jsonl": b""},
-            "has several configs; select one with --config: a, b",
+            "has several configs; select one with --config of `agentbench tasks import swebench`: a, b",
         ),
     ],
 )
