@@ -166,9 +166,7 @@ class RunSelection(options.TaskFilters):
             return self
         from agentbench.cli.tasks.sets import fetch_set
 
-        folders = fetch_set(
-            self.dataset, self.select_ids, repos=self.repos, validation=validation
-        )
+        folders = fetch_set(self.dataset, self.select_ids, repos=self.repos, validation=validation)
         # The filters have selected; a limit must not count the tasks that are left out again.
         return RunSelection(tasks=folders, exclude_unfair=self.exclude_unfair)
 

@@ -33,7 +33,11 @@ def test_sets_are_listed_with_what_is_imported(cli, cache):
 
 @pytest.mark.parametrize(
     ("name", "near"),
-    [("verifed", "verified or"), ("SWE-bench-light", "swe-bench-lite"), ("terminalbench", "termin")],
+    [
+        ("verifed", "verified or"),
+        ("SWE-bench-light", "swe-bench-lite"),
+        ("terminalbench", "termin"),
+    ],
 )
 def test_unknown_set_is_one_line_with_near_names(cli, name, near):
     result = cli("run", "-d", name, "--agent", "noop")

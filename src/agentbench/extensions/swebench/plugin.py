@@ -1,4 +1,4 @@
-"""`agentbench tasks import swebench`, its known sets, and SWE-bench's formats of `agentbench report`."""
+"""`agentbench tasks import swebench`, known sets, and formats of `agentbench report`."""
 
 from agentbench.core.extensions import Offer, Slot
 

@@ -5,6 +5,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 from agentbench.cli.tasks.sets import FetchedSet, KnownSet, SetRequest
@@ -33,7 +34,11 @@ from agentbench.extensions.swebench.importing import (
 from agentbench.extensions.swebench.instance import SwebenchInstance, parse_instance
 from agentbench.importers.task_images import TaskImages
 from agentbench.sandbox.docker.images import BASE_IMAGE_COST
-from agentbench.sandbox.python_stacks import python_of_base_image
+from agentbench.sandbox.python_stacks import (
+    DEFAULT_PYTHON,
+    base_image_name,
+    python_of_base_image,
+)
 from agentbench.tasks.dataset_rows import ROW_SUFFIXES, DatasetRow
 from agentbench.tasks.mirror import Mirrors
 from agentbench.tasks.problem import TaskId
@@ -143,9 +148,11 @@ class _ImportCost:
         cls, rows: RowSource, selection: ImportSelection, mirrors: Mirrors, images: TaskImages
     ) -> "_ImportCost":
         cost, states = cls(), ImportStates(selection.out)
+        has_image = cache(images.has)  # each instance asks again
+        has_engine = images.used_bytes is not None
         # No registry is asked: the import does that.
         sources = replace(
-            selection.sources, image_fault=lambda name: None if images.has(name) else "missing"
+            selection.sources, image_fault=lambda name: None if has_image(name) else "missing"
         )
         for row in selected_rows(rows, selection):
             key = row_key(row, selection)
@@ -164,11 +171,13 @@ class _ImportCost:
             cost._add_repository(instance, selection, mirrors)
             dockerfile = environment.files.get(DOCKERFILE, b"").decode()
             built_on = _FROM.search(dockerfile)
-            image = built_on[1] if built_on else environment.environment.image
-            if image is not None:
+            named = built_on[1] if built_on else environment.environment.image
+            image = named or base_image_name(DEFAULT_PYTHON)
+            # Other sandboxes have the programs of this machine.
+            if has_engine:
                 cost.images[image] += 1
-                if not images.has(image):
-                    cost.missing.add(image)
+            if not has_image(image):
+                cost.missing.add(image)
         return cost
 
     def _add_repository(
