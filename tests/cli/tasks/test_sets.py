@@ -16,7 +16,8 @@ def cache(tmp_path, monkeypatch):
 
 
 def test_sets_are_listed_with_what_is_imported(cli, cache):
-    for folder in ("SWE-bench__SWE-bench_Lite/a-1", "SWE-bench__SWE-bench_Lite/b-2", "me__own/c-3"):
+    lite = "SWE-bench__SWE-bench_Lite"
+    for folder in (f"{lite}/a-1", f"{lite}/b-2", "me__own/c-3", "file-my-rows.jsonl-0a1b2c3d/d-4"):
         (cache / "sets" / folder).mkdir(parents=True)
         (cache / "sets" / folder / "task.toml").touch()
     (cache / "sets/me__empty").mkdir()
@@ -25,6 +26,7 @@ def test_sets_are_listed_with_what_is_imported(cli, cache):
     assert rows["swe-bench-lite"]["tasks"] == 300
     assert rows["swe-bench-verified"]["imported"] == 0
     assert rows["me/own"]["imported"] == 1
+    assert rows["my-rows.jsonl"]["imported"] == 1
     assert "me/empty" not in rows
     text = cli("tasks", "sets").stdout
     assert "swe-bench-lite" in text

@@ -1,5 +1,6 @@
 """Published sets of tasks: `agentbench run -d NAME`, and `agentbench tasks sets`."""
 
+import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from agentbench.tasks.dataset_rows import Rejection
 from agentbench.tasks.loading import TASK_FILE
 from agentbench.tasks.problem import TaskId
 
+_FILE = "file-"  # before the name of a file's folder
 _FORMS = (
     "the owner/name of a data set on the Hugging Face Hub, a .jsonl, .json or .parquet file, or "
     "NAME@VERSION of Harbor's registry"
@@ -86,9 +88,11 @@ def _task_sets() -> list[TaskSets]:
 
 def _folder_of(source: str) -> Path:
     """The folder of a set's tasks in the cache."""
-    path = Path(source)
-    name = str(path.resolve()).strip("/") if path.exists() else source
-    return usable_cache_dir() / "sets" / name.replace("/", "__")
+    path, name = Path(source), source.replace("/", "__")
+    if path.exists():
+        digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()
+        name = f"{_FILE}{path.name}-{digest[:8]}"
+    return usable_cache_dir() / "sets" / name
 
 
 def fetch_set(
@@ -173,8 +177,10 @@ def list_sets(as_json: options.Json = False) -> None:
         )
     # Sets without a short name that are in the cache
     for name, count in sorted(imported.items()):
-        source = name.replace("__", "/", 1)
-        rows.append({"name": source, "source": source, "imported": count})
+        is_file = name.startswith(_FILE)
+        source = name[len(_FILE) : -len("-12345678")] if is_file else name.replace("__", "/", 1)
+        needs = "a file of rows" if is_file else ""
+        rows.append({"name": source, "source": source, "imported": count, "needs": needs})
     if as_json:
         typer.echo(json.dumps(rows, indent=1))
         return
