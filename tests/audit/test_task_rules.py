@@ -436,7 +436,7 @@ def test_script_in_a_fresh_container_is_no_finding(script_facts):
 
 
 def test_script_that_installs_when_it_judges_is_an_info(script_facts):
-    text = "#!/bin/bash\npip install -q pytest==8.4.1 \\\n  ctrf\ncurl -LO https://a.example/x.sh\n"
+    text = "#!/bin/bash\n# don't\npip install -q pytest==8.4.1 \\\n  ctrf\ncurl -LO https://a.example/x.sh\n"
     files = {"tests/test.sh": text}
     assert lines_of(task_rules.verifier_installs(script_facts("hello", files))) == [
         "info tests/test.sh: the script of verifier installs or downloads when it judges: "

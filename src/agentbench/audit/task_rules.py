@@ -388,11 +388,14 @@ def verifier_installs(facts: TaskFacts) -> Iterator[RuleHit]:
             continue
         with script.open("rb") as source:
             text = source.read(_MAX_DOCKERFILE_BYTES).decode("utf-8", "replace")
-        text = text.replace("\\\n", " ")
-        names = {one.name or one.url or one.file for one in installs_of(text)}
+        # Line by line, since a quote in a here-document would not end.
+        lines = text.replace("\r\n", "\n").replace("\\\n", " ").splitlines()
+        commands = [line for line in lines if not line.lstrip().startswith("#")]
+        names = {one.name or one.url or one.file for each in commands for one in installs_of(each)}
         names |= {
             f"{words[0]} {url}"
-            for words in _shell_commands(text)
+            for command in commands
+            for words in _shell_commands(command)
             if words and PurePosixPath(words[0]).name in _DOWNLOADERS
             for url in words
             if re.match(r"https?://(?!localhost|127\.)", url)
