@@ -2,7 +2,11 @@ import pytest
 
 from agentbench.audit import task_rules
 from agentbench.audit.audit import TASK_RULES
+from agentbench.audit.task_facts import read_task_facts
 from agentbench.audit.task_rules import InstallTarget, installs_of
+from agentbench.tasks.loading import load_task
+from agentbench.tasks.mirror import Mirrors
+from tests.attempt.script_tasks import TEST, write_script_task
 from tests.audit.conftest import lines_of
 from tests.e2e.small_task import BUGGY, FIXED, HIDDEN, LISTED, patch_of
 
@@ -402,6 +406,64 @@ network = true"""
             "environment.network: lists 10.0.0.0/8",
         )
     ]
+
+
+@pytest.fixture
+def script_facts(tmp_path):
+    def read(*arguments, **more):
+        folder = write_script_task(tmp_path / "task", *arguments, **more)
+        mirrors = Mirrors(tmp_path / "mirrors")
+        return read_task_facts(load_task(folder, mirrors=mirrors), mirrors)
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("user", "more"),
+    [
+        ("agent", ""),
+        ("root", ", where the agent is root and can replace the programs of the script"),
+    ],
+)
+def test_script_in_the_agents_container_is_an_info(script_facts, user, more):
+    assert lines_of(task_rules.shared_verifiers(script_facts(user=user))) == [
+        f"info task.toml: verifier.environment: judges in the agent's own container{more}"
+    ]
+
+
+def test_script_in_a_fresh_container_is_no_finding(script_facts):
+    assert lines_of(task_rules.shared_verifiers(script_facts("separate"))) == []
+
+
+def test_script_that_installs_when_it_judges_is_an_info(script_facts):
+    text = "#!/bin/bash\n# don't\npip install -q pytest==8.4.1 \\\n  ctrf\ncurl -LO https://a.example/x.sh\n"
+    files = {"tests/test.sh": text}
+    assert lines_of(task_rules.verifier_installs(script_facts("hello", files))) == [
+        "info tests/test.sh: the script of verifier installs or downloads when it judges: "
+        "ctrf, curl https://a.example/x.sh, pytest"
+    ]
+    offline = script_facts("hello", files, verifier={"network": False})
+    assert lines_of(task_rules.verifier_installs(offline)) == []
+    local = {"tests/test.sh": "pip install --no-index x\ncurl http://localhost:80/health\n"}
+    assert lines_of(task_rules.verifier_installs(script_facts("hello", local))) == []
+
+
+@pytest.mark.parametrize(
+    "copy",
+    ["COPY . /app/", "COPY seen /app/", 'COPY ["seen/copy.sh", "/app/"]', "ADD ./seen/*.sh /"],
+)
+def test_answer_that_the_agents_image_copies_is_a_warning(script_facts, copy):
+    files = {
+        "environment/Dockerfile": f"FROM agentbench/python:3.11\n{copy}\n",
+        "environment/seen/copy.sh": TEST,
+    }
+    assert lines_of(task_rules.answers_in_image(script_facts("hello", files))) == [
+        "warning environment/seen/copy.sh: is copied into the agent's image and has the content "
+        "of tests/test.sh"
+    ]
+    others = "FROM agentbench/python:3.11\nCOPY --from=x seen /app/\nCOPY notes.txt /app/\n"
+    clean = script_facts("hello", {**files, "environment/Dockerfile": others})
+    assert lines_of(task_rules.answers_in_image(clean)) == []
 
 
 HIDDEN_PATH = "tests/test_hidden.py"

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from ipaddress import ip_network
 from pathlib import PurePosixPath
 
@@ -15,9 +16,13 @@ from packaging.utils import canonicalize_name
 from agentbench.audit.base_tree import project_names
 from agentbench.audit.rule import RuleHit, info, warning
 from agentbench.audit.task_facts import DecidingTestFile, LeakFingerprint, TaskFacts, found_in
+from agentbench.core.display_text import list_with_more
 from agentbench.errors import InputError
 from agentbench.integrity.languages import language_of
 from agentbench.scoring.evidence import Severity
+from agentbench.tasks.scripts import Verifier
+from agentbench.tasks.task import Task
+from agentbench.tasks.users import ROOT_USER, UserName
 
 _BACKUP_SUFFIXES = frozenset({".orig", ".rej", ".patch", ".diff", ".bak", ".old", ".save", ".swp"})
 _BUILD_FOLDERS = frozenset({"build", "dist", "site-packages", "htmlcov", ".tox", ".nox", ".eggs"})
@@ -46,6 +51,8 @@ _REQUIREMENT = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*(.*)", re.D
 _OPERATORS = re.compile(r"[;&|()\n]+")
 _TASK_FILE = "task.toml"
 _MAX_DOCKERFILE_BYTES = 1024 * 1024
+_DOWNLOADERS = frozenset({"curl", "wget", "git"})
+_MAX_NAMED = 5  # packages and URLs
 _SECRET_WORDS = frozenset(
     {"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS",
      "APIKEY", "AUTH"}
@@ -357,6 +364,94 @@ def _networked_commands(facts: TaskFacts) -> Iterator[tuple[str, str]]:
         text = content.decode("utf-8", "replace").replace("\r\n", "\n").replace("\\\n", " ")
         for command in re.findall(r"(?mi)^[ \t]*RUN[ \t]+(.*)$", text):
             yield file.name, command
+
+
+def shared_verifiers(facts: TaskFacts) -> Iterator[RuleHit]:
+    """A script in the agent's container depends on all that the agent changed or started there."""
+    task = facts.task
+    for where, verifier, user in _verifiers(task):
+        if verifier.is_shared:
+            what = "judges in the agent's own container"
+            if user.partition(":")[0] in {"0", ROOT_USER}:
+                what += ", where the agent is root and can replace the programs of the script"
+            yield info(f"{_TASK_FILE}: {where}.environment", what)
+
+
+def verifier_installs(facts: TaskFacts) -> Iterator[RuleHit]:
+    """What a script downloads can change, so that the same work gets another verdict."""
+    for where, verifier, _ in _verifiers(facts.task):
+        step = where.removeprefix("steps.").removesuffix("verifier").strip(".")
+        folders = (f"steps/{step}/tests", "tests") if step else ("tests",)
+        scripts = [facts.task.folder / folder / "test.sh" for folder in folders]
+        script = next((path for path in scripts if path.is_file()), None)
+        if script is None or not verifier.network:
+            continue
+        with script.open("rb") as source:
+            text = source.read(_MAX_DOCKERFILE_BYTES).decode("utf-8", "replace")
+        # Line by line, since a quote in a here-document would not end.
+        lines = text.replace("\r\n", "\n").replace("\\\n", " ").splitlines()
+        commands = [line for line in lines if not line.lstrip().startswith("#")]
+        names = {one.name or one.url or one.file for each in commands for one in installs_of(each)}
+        names |= {
+            f"{words[0]} {url}"
+            for command in commands
+            for words in _shell_commands(command)
+            if words and PurePosixPath(words[0]).name in _DOWNLOADERS
+            for url in words
+            if re.match(r"https?://(?!localhost|127\.)", url)
+        }
+        if names:
+            listed = list_with_more(sorted(names), _MAX_NAMED)
+            what = f"the script of {where} installs or downloads when it judges: {listed}"
+            yield info(script.relative_to(facts.task.folder).as_posix(), what)
+
+
+def answers_in_image(facts: TaskFacts) -> Iterator[RuleHit]:
+    """An agent can read tests or a solution that its image copies from the task's folder."""
+    folder, dockerfile = facts.task.folder, facts.task.environment.dockerfile
+    if dockerfile is None:
+        return
+    with dockerfile.open("rb") as source:
+        text = source.read(_MAX_DOCKERFILE_BYTES).decode("utf-8", "replace")
+    answers = {
+        path.read_bytes(): path
+        for pattern in ("tests/**/*", "solution/**/*", "*.patch")
+        for path in sorted(folder.glob(pattern))
+        if path.is_file() and not path.is_symlink()
+    }
+    copied = list(_copied_sources(text))
+    for path in sorted(dockerfile.parent.rglob("*")):
+        if not path.is_file() or path.is_symlink() or path.stat().st_size < _LEAST_FILE:
+            continue
+        name = path.relative_to(dockerfile.parent).as_posix()
+        is_copied = any(
+            source in {"", "."} or fnmatchcase(name, source) or name.startswith(f"{source}/")
+            for source in copied
+        )
+        if is_copied and (answer := answers.get(path.read_bytes())) is not None:
+            where = path.relative_to(folder).as_posix()
+            answer_name = answer.relative_to(folder).as_posix()
+            what = f"is copied into the agent's image and has the content of {answer_name}"
+            yield warning(where, what)
+
+
+def _verifiers(task: Task) -> Iterator[tuple[str, Verifier, UserName]]:
+    """Each script with the name of its table, and the user of the agent before it."""
+    for step in task.steps:
+        yield f"steps.{step.name}.verifier", step.verifier, step.user
+    if not task.steps and task.answer_key.verifier is not None:
+        yield "verifier", task.answer_key.verifier, task.environment.user
+
+
+def _copied_sources(dockerfile: str) -> Iterator[str]:
+    """What `COPY` and `ADD` take from the context, without a slash or a dot at the start."""
+    joined = dockerfile.replace("\r\n", "\n").replace("\\\n", " ")
+    for line in re.findall(r"(?mi)^[ \t]*(?:COPY|ADD)[ \t]+(.*)$", joined):
+        if "--from=" in line:
+            continue
+        words = re.findall(r"[^\s\[\]\",]+", line)
+        sources = [word for word in words if not word.startswith("--")][:-1]
+        yield from (source.removeprefix("./").strip("/") for source in sources)
 
 
 def no_regression_tests(facts: TaskFacts) -> Iterator[RuleHit]:

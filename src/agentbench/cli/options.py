@@ -3,7 +3,7 @@
 import inspect
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial, wraps
 from pathlib import Path
@@ -15,15 +15,18 @@ from agentbench.attempt.executor_name import ExecutorName
 from agentbench.cli import completion, quantities
 from agentbench.cli.app import GroupedCommand
 from agentbench.cli.run_execution import print_warnings
+from agentbench.core.display_text import list_with_more
 from agentbench.errors import InputError, UsageError
 from agentbench.sandbox.back_ends import SandboxName
 from agentbench.tasks.problem import is_selected
 
 if TYPE_CHECKING:
     from agentbench.tasks.loading import LoadedTasks
+    from agentbench.tasks.problem import TaskId
     from agentbench.tasks.task import Task
 
 _LARGEST_TIMEOUT_SCALE = 1_000_000
+_MAX_NAMED = 10  # tasks
 _Value = TypeVar("_Value")
 
 
@@ -339,31 +342,46 @@ class TaskFilters:
             UsageError: two options contradict each other.
         """
         print_warnings(catalogue.warnings)
+        tagged = [t.id for t in catalogue.tasks if self.tag is None or self.tag in t.problem.tags]
+        selected = set(self.select_ids(tagged, known=[task.id for task in catalogue.tasks]))
+        return [task for task in catalogue.tasks if task.id in selected]
+
+    def select_ids(
+        self, ids: "Sequence[TaskId]", *, known: "Sequence[TaskId] | None" = None
+    ) -> "Sequence[TaskId]":
+        """Filter the ids of tasks, in their order; prints the seed of a sample on stderr.
+
+        Args:
+            ids: The ids.
+            known: Those that the message lists; None: the same.
+
+        Raises:
+            InputError: none is left.
+            UsageError: two options contradict each other.
+        """
         if self.sample is not None and self.limit is not None:
             raise UsageError("--sample and --limit contradict each other: each sets the number")
-        tag = self.tag
         selected = [
-            task
-            for task in catalogue.tasks
-            if is_selected(task.id, self.filter_globs)
-            and not (self.exclude and is_selected(task.id, self.exclude))
-            and (tag is None or tag in task.problem.tags)
+            each
+            for each in ids
+            if is_selected(each, self.filter_globs)
+            and not (self.exclude and is_selected(each, self.exclude))
         ]
         if not selected:
-            known = ", ".join(task.id for task in catalogue.tasks)
             filters = [" or ".join(f"--filter {glob!r}" for glob in self.filter_globs or ())]
             filters += [f"--exclude {glob!r}" for glob in self.exclude or ()]
-            filters += [f"--tag {tag!r}"] if tag is not None else []
+            filters += [f"--tag {self.tag!r}"] if self.tag is not None else []
             which = " and ".join(filter(None, filters))
-            raise InputError(f"no task matches {which}; known tasks: {known}")
+            listed = list_with_more(known or ids, _MAX_NAMED)
+            raise InputError(f"no task matches {which}; known tasks: {listed}")
         if self.sample is not None and self.sample < len(selected):
             # By their ids, so that the order of the folders does not change the sample.
-            ids = sorted(task.id for task in selected)
-            drawn = set(random.Random(self.sample_seed).sample(ids, self.sample))
+            drawn = set(random.Random(self.sample_seed).sample(sorted(selected), self.sample))
             typer.echo(
-                f"sample: {self.sample} of {len(ids)} tasks (seed {self.sample_seed})", err=True
+                f"sample: {self.sample} of {len(selected)} tasks (seed {self.sample_seed})",
+                err=True,
             )
-            selected = [task for task in selected if task.id in drawn]
+            selected = [each for each in selected if each in drawn]
         return selected[: self.limit]
 
 

@@ -88,6 +88,24 @@ class RunSelection(options.TaskFilters):
             show_default=False,
         ),
     ] = None
+    dataset: Annotated[
+        str | None,
+        options.task_option(
+            "-d",
+            "--dataset",
+            help="A published set instead of TASKS: a name of `tasks sets`, owner/name on the "
+            "Hugging Face Hub, a file of its rows, or NAME@VERSION of Harbor. Imports what "
+            "the filters, --sample and --limit select, and keeps it for the next run.",
+            metavar="NAME",
+        ),
+    ] = None
+    repos: Annotated[
+        Path | None,
+        options.task_option(
+            "--repos",
+            help="With -d: directory of local clones (owner/name); others are cloned from GitHub.",
+        ),
+    ] = None
     rerun_failed: Annotated[
         str | None,
         options.task_option(
@@ -115,9 +133,15 @@ class RunSelection(options.TaskFilters):
             UsageError: neither tasks nor a run are named, or both; or there is nothing to rerun.
             InputError: there is no such run.
         """
+        if self.repos is not None and self.dataset is None:
+            raise UsageError("--repos belongs to -d; a task folder names its own repository")
+        if self.dataset is not None and (self.tasks or self.rerun_failed or self.tag):
+            raise UsageError("-d excludes TASKS, --rerun-failed and --tag; select with --filter")
         if self.rerun_failed is None:
-            if not self.tasks:
-                raise UsageError("TASKS is missing: name task folders, or use --rerun-failed RUN")
+            if not self.tasks and self.dataset is None:
+                raise UsageError(
+                    "TASKS is missing: name task folders, -d SET or --rerun-failed RUN"
+                )
             return None
         if self.tasks:
             raise UsageError(
@@ -128,6 +152,23 @@ class RunSelection(options.TaskFilters):
         from agentbench.runs.store.store import find_run
 
         return FailedAttempts.of_run(find_run(self.rerun_failed, runs_dir))
+
+    def with_set(self, validation: options.ValidationOptions) -> "RunSelection":
+        """The same with the tasks of the data set, if one is named, imported and validated.
+
+        Raises:
+            InputError: there is no such set, or none of its selected tasks can be judged here.
+            UnavailableError: its publisher or the sandbox cannot be reached.
+            UsageError: no set has such a name, or a library is missing.
+            Exit: the import was interrupted.
+        """
+        if self.dataset is None:
+            return self
+        from agentbench.cli.tasks.sets import fetch_set
+
+        folders = fetch_set(self.dataset, self.select_ids, repos=self.repos, validation=validation)
+        # The filters have selected; a limit must not count the tasks that are left out again.
+        return RunSelection(tasks=folders, exclude_unfair=self.exclude_unfair)
 
     def load(self, cache_dir: Path, failed: "FailedAttempts | None") -> "list[Task]":
         """Load and filter the tasks; prints warnings on stderr.
@@ -300,7 +341,7 @@ def run(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
-    """Run every task under TASKS with one agent, and judge the results.
+    """Run every task under TASKS, or of a published set, with one agent, and judge the results.
 
     Example: agentbench run tasks/ --agent-command ./fix.sh -k 3
     """
@@ -312,7 +353,11 @@ def run(
 
     cache_dir = usable_cache_dir()
     failed = selection.failed_attempts(runs_dir)
-    selected = selection.load(cache_dir, failed)
+    validation = options.ValidationOptions(
+        jobs=jobs, sandbox=sandbox, allow_env=allow_env, runs_dir=runs_dir,
+        quiet=quiet, verbose=verbose,
+    )  # fmt: skip
+    selected = selection.with_set(validation).load(cache_dir, failed)
     if failed is None:
         check_solutions(agent.agent, selected)
     qualities = {

@@ -35,6 +35,7 @@ class Slot(StrEnum):
     TASK_COMMAND = "task command"  # a function for typer: `agentbench tasks NAME`
     TASK_EXPORT = "task export"  # the same: `agentbench tasks export NAME`
     TASK_IMPORT = "task import"  # the same: `agentbench tasks import NAME`
+    TASK_SETS = "task sets"  # `cli.tasks.sets.TaskSets`
     TASK_SCORE = "task score"  # a module with `measure_valid_tasks` and the like, for `validate`
     WORDS = "words"  # what words of reports mean, for `explain`
 

@@ -69,6 +69,14 @@ class TaskImages:
         """The disk space of all images and snapshots; None if the back end has none."""
         return self._provider.image_bytes() if isinstance(self._provider, ManagesImages) else None
 
+    def has(self, image: str) -> bool:
+        """Whether nothing must be pulled or built for an image; no registry is asked.
+
+        Raises:
+            SandboxError: the engine is lost.
+        """
+        return not isinstance(self._provider, ManagesImages) or self._provider.has_image(image)
+
     def refuse(self, folder: Path, *, remedy: str = "") -> Rejection | None:
         """Get the image of a task; if it is not available, remove the task and say why.
 

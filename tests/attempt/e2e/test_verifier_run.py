@@ -154,6 +154,18 @@ def test_agent_cannot_write_its_reward(bench):
 
 
 @docker
+@pytest.mark.parametrize("taken", ["/logs", "/logs/verifier", "//logs/verifier/reward.txt"])
+def test_agent_cannot_hand_its_reward_to_a_fresh_container(bench, taken):
+    script = "#!/bin/bash\n[ -e hello.txt ] || echo 0 > /logs/verifier/reward.txt\n"
+    tables = {"dockerfile": "tests/Dockerfile", "takes": ["hello.txt", taken]}
+    task = bench.task("separate", {"tests/test.sh": script}, verifier=tables)
+    forge = "echo hello > hello.txt; echo 1 > /logs/verifier/reward.txt"
+    record = bench.attempt(task, agent(forge))
+    assert (record.resolved, record.failure_reason) == (False, "INTERNAL_ERROR")
+    assert "left no" in record.detail
+
+
+@docker
 @pytest.mark.parametrize(
     ("script", "detail"),
     [

@@ -69,6 +69,11 @@ def rewritten(text, rewrites=rewrites_at):
         ("x = a.b.startswith(c)", ["x = a.b.endswith(c)"]),
         ("x = f(a, key=b)", ["x = f(a, )"]),
         ("x = f(key=b, other=c)", ["x = f(other=c)", "x = f(key=b, )"]),
+        ("any(a(b) for b in c)", ["any(True for b in c)"]),
+        (
+            "all(a(b) for b in c if d)",
+            ["all(True for b in c if d)", "all(a(b) for b in c if True)"],
+        ),
         ("x = [a, b]", ["x = [b]", "x = [a]"]),
         ("x = {a, b}", ["x = {b}", "x = {a}"]),
         ("x = [a]", []),
@@ -106,6 +111,11 @@ def test_each_kind_of_node_is_changed_in_the_usual_ways(text, expected):
         ("[a for a in b if c(a)]", ["[a for a in b if True]"]),
         ("try:\n    a\nexcept E:\n    b", ["try:\n    a\nexcept ():\n    b"]),
         ("a and b", ["True and b", "a and True"]),
+        ("any(a(b) for b in c)", ["any(True for b in c)"]),
+        (
+            "all(a(b) for b in c if d)",
+            ["all(True for b in c if d)", "all(a(b) for b in c if True)"],
+        ),
         ("x = [a, b]", ["x = [b]", "x = [a]"]),
         ("x = a < 1", []),
         (

@@ -34,6 +34,7 @@ for source; do
 done 2> /dev/null
 exit 0
 """
+_REWARDS = PurePosixPath("/logs/verifier")
 _COPY_TIMEOUT = timedelta(minutes=5)
 _BYTES = 256 << 20
 _MEMBERS = 20_000
@@ -114,6 +115,10 @@ def _read_of_sandbox(context: PreparedContext, sandbox: Sandbox, artifacts: _Fou
 def _add(
     artifacts: _Found, folder: PurePosixPath, files: Mapping[PurePosixPath, FileContent]
 ) -> None:
+    # A task may declare /logs or /logs/verifier as an artifact. If the script then writes no
+    # reward, one that the agent left there would count: it resolved such a task.
+    place = PurePosixPath("/", *folder.parts[1:])  # also of //logs
+    files = {n: f for n, f in files.items() if not (place / n).is_relative_to(_REWARDS)}
     artifacts[folder] = {**files, **artifacts.get(folder, {})}  # the first one of a name counts
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
+from agentbench.cli.tasks.sets import list_sets
 from agentbench.core.display_text import counted, printable
 from agentbench.core.extensions import Slot, offers
 from agentbench.core.host import usable_cache_dir
@@ -32,6 +33,7 @@ for slot, group in (
 ):
     for name, row in offers(slot).items():
         group.command(name)(row.load())
+tasks.command("sets")(list_sets)
 tasks.add_typer(importing, name="import")
 tasks.add_typer(exporting, name="export")
 

@@ -14,7 +14,7 @@ from agentbench.core import host
 from agentbench.core.display_text import counted, printable
 
 if TYPE_CHECKING:
-    from agentbench.importers.task_folders import ImportResult
+    from agentbench.importers.task_folders import FolderFormat, ImportResult
 
 
 @options.expand_groups
@@ -32,17 +32,26 @@ def import_harbor(
 
     Example: agentbench tasks import harbor ~/harbor/tasks --out tasks/
     """
-    from agentbench.extensions.harbor.importing import HARBOR, harbor_format
+    from agentbench.extensions.harbor.importing import HARBOR
     from agentbench.importers.task_folders import import_folders
-    from agentbench.importers.task_images import TaskImages
 
-    form = HARBOR
-    if not no_prove:
-        # Only a task without files of its own asks the engine, so it is connected when one does.
-        images = cache(lambda: TaskImages(validating.validation_settings(validation).options))
-        form = harbor_format(lambda image: images().settings_of(image))
+    form = HARBOR if no_prove else format_with_images(validation)
     imported = import_folders(form, sources, out, replace=replace)
     validate_and_report(imported, validation, prove=not no_prove)
+
+
+def format_with_images(validation: options.ValidationOptions) -> "FolderFormat":
+    """Harbor's format with the users and folders of the engine's images.
+
+    Raises:
+        UsageError: an option is wrong.
+    """
+    from agentbench.extensions.harbor.importing import harbor_format
+    from agentbench.importers.task_images import TaskImages
+
+    # Only a task without files of its own asks the engine, so it is connected when one does.
+    images = cache(lambda: TaskImages(validating.validation_settings(validation).options))
+    return harbor_format(lambda image: images().settings_of(image))
 
 
 def validate_and_report(

@@ -18,9 +18,13 @@ from agentbench.errors import InputError
 from agentbench.extensions.swebench.environment_choice import EnvironmentChoice
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentbench.extensions.swebench.batches import ImportedInstances
     from agentbench.extensions.swebench.environments import EnvironmentDetector, EnvironmentSources
-    from agentbench.extensions.swebench.importing import RowSource
+    from agentbench.extensions.swebench.importing import ImportSelection, RowSource
+    from agentbench.importers.task_images import TaskImages
+    from agentbench.tasks.mirror import Mirrors
 
 _REMEDY = "else give an image with --image-template, or a recipe with another Python with --recipes"
 
@@ -116,6 +120,59 @@ def import_swebench(
 
     Example: agentbench tasks import swebench SWE-bench/SWE-bench_Verified --limit 5
     """
+    if report is not None and not report.parent.is_dir():
+        raise typer.BadParameter(f"{report.parent} is not a folder", param_hint="--report")
+    rows, dataset = rows_of(source, hub, quiet=validation.quiet)
+    # An import takes hours: a file that cannot be read is found before anything else.
+    next(rows.rows(), None)
+    if instances.repos is not None and not instances.repos.is_dir():
+        raise typer.BadParameter(f"{instances.repos} is not a folder", param_hint="--repos")
+    results = import_rows(
+        rows,
+        instances,
+        validation,
+        out=out,
+        dataset=dataset,
+        replace=replace,
+        prove=not no_prove,
+        report=report,
+    )
+    proven = list(results.proven.values()) or None
+    as_json = validation.as_json
+    validating.print_result(results.rejections, results.written, proven, as_json=as_json)
+
+
+def import_rows(
+    rows: "RowSource",
+    instances: InstanceOptions,
+    validation: options.ValidationOptions,
+    *,
+    out: Path,
+    dataset: str,
+    replace: bool = False,
+    prove: bool = True,
+    report: Path | None = None,
+    announce: "Callable[[ImportSelection, Mirrors, TaskImages], None] | None" = None,
+) -> "ImportedInstances":
+    """Import the selected rows; prints the progress on stderr.
+
+    Args:
+        rows: The rows.
+        instances: Which of them, and their environments.
+        validation: How they are validated.
+        out: The folder for the tasks.
+        dataset: The data set of the Hub with its commit; "" for a file.
+        replace: Whether existing tasks are replaced.
+        prove: Whether they are validated.
+        report: The file for the result of each instance.
+        announce: Called before the import of rows that are validated.
+
+    Raises:
+        InputError: the rows cannot be read.
+        UsageError: an option is wrong, or a folder cannot be written.
+        UnavailableError: no sandbox is available, or a disk is full.
+        Exit: the import was interrupted.
+    """
     from agentbench.extensions.swebench.batches import BatchImport, ImportProof
     from agentbench.extensions.swebench.fidelity import fidelity_markdown
     from agentbench.extensions.swebench.import_state import open_states, storage_errors
@@ -126,13 +183,6 @@ def import_swebench(
 
     settings = validating.validation_settings(validation, resume=True)
     mirrors = Mirrors(host.usable_cache_dir() / "mirrors")
-    if report is not None and not report.parent.is_dir():
-        raise typer.BadParameter(f"{report.parent} is not a folder", param_hint="--report")
-    rows, dataset = _rows_of(source, hub, quiet=validation.quiet)
-    # An import takes hours: a file that cannot be read is found before anything else.
-    next(rows.rows(), None)
-    if instances.repos is not None and not instances.repos.is_dir():
-        raise typer.BadParameter(f"{instances.repos} is not a folder", param_hint="--repos")
     detector = None
     if instances.detect:
         finder = EnvironmentFinder(settings.options)
@@ -154,11 +204,13 @@ def import_swebench(
                 write_atomically(report, text.encode())
 
     proof = None
-    if not no_prove:
+    if prove:
         images, follow = TaskImages(settings.options), validating.follow_validation(validation)
         sources = dataclasses.replace(selection.sources, image_fault=images.fault)
         selection = dataclasses.replace(selection, sources=sources)
         proof = ImportProof(settings=settings, images=images, follow=follow, remedy=_REMEDY)
+        if announce is not None:
+            announce(selection, mirrors, images)
     say = say_nothing if validation.quiet else say_line
     with open_states(out, replace=replace) as states:
         batches = BatchImport(selection, states, mirrors=mirrors, proof=proof, say=say, save=save)
@@ -179,12 +231,10 @@ def import_swebench(
             raise
     for note in results.python_notes():
         say(f"note: {note}")
-    proven = list(results.proven.values()) or None
-    as_json = validation.as_json
-    validating.print_result(results.rejections, results.written, proven, as_json=as_json)
+    return results
 
 
-def _rows_of(source: str, options_of_hub: HubOptions, *, quiet: bool) -> "tuple[RowSource, str]":
+def rows_of(source: str, options_of_hub: HubOptions, *, quiet: bool) -> "tuple[RowSource, str]":
     """The rows of a file or a data set, and the data set's name and commit; "" for a file.
 
     Raises:

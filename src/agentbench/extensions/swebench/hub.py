@@ -203,7 +203,9 @@ def _one_of(where: str, kind: str, wanted: str | None, default: str, known: Sequ
     if wanted is None:
         if default in known or len(known) == 1:
             return default if default in known else known[0]
-        raise InputError(f"{where}: has several {kind}s; select one with --{kind}: {values}")
+        raise InputError(
+            f"{where}: has several {kind}s; `tasks import swebench --{kind}` selects one: {values}"
+        )
     if wanted in known:
         return wanted
     raise InputError(f"{where}: has no {kind} {wanted!r}; its {kind}s: {values}")

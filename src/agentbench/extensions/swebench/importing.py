@@ -36,6 +36,7 @@ from agentbench.extensions.swebench.instance import (
     parse_instance,
 )
 from agentbench.extensions.swebench.recipes import find_recipe
+from agentbench.importers.local_clones import find_local_clone
 from agentbench.importers.task_folders import write_files
 from agentbench.tasks import git_history
 from agentbench.tasks.dataset_rows import DatasetRow, Rejection, patch_bytes, read_rows, task_id_of
@@ -60,12 +61,7 @@ _OTHER_RUNNERS = frozenset({"parse_log_django"})
 
 def clone_url(repo: str, repos: Path | None) -> str:
     """The URL of a repository `owner/name`: a local clone, or else GitHub's."""
-    flat = repo.replace("/", "__")
-    names = (repo, f"{repo}.git", flat, f"{flat}.git")
-    for folder in (repos / name for name in names) if repos is not None else ():
-        if folder.is_dir():
-            return folder.resolve().as_uri()
-    return f"{_HOST}/{repo}.git"
+    return find_local_clone(repo, repos) or f"{_HOST}/{repo}.git"
 
 
 def is_local(url: str) -> bool:

@@ -1,4 +1,4 @@
-"""`agentbench tasks import swebench`, and SWE-bench's formats of `agentbench report`."""
+"""`agentbench tasks import swebench`, known sets, and formats of `agentbench report`."""
 
 from agentbench.core.extensions import Offer, Slot
 
@@ -7,6 +7,12 @@ def _import() -> object:
     from agentbench.extensions.swebench.command import import_swebench
 
     return import_swebench
+
+
+def _sets() -> object:
+    from agentbench.extensions.swebench.task_sets import SwebenchSets
+
+    return SwebenchSets()
 
 
 def _report() -> object:
@@ -29,6 +35,7 @@ def _instances() -> object:
 
 OFFERS = {
     Slot.TASK_IMPORT: {"swebench": Offer("Make tasks of SWE-bench's instances.", _import)},
+    Slot.TASK_SETS: {"swebench": Offer("SWE-bench and data sets in its form.", _sets)},
     Slot.REPORT_FORMAT: {
         "swebench": Offer("The report of SWE-bench's own tool.", _report),
         "predictions": Offer("The patches of a run as SWE-bench reads them.", _predictions),

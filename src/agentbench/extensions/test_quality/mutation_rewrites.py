@@ -142,6 +142,8 @@ def omissions_at(node: ast.AST, source: SourceText) -> Iterator[Rewrite]:
             yield from _operands(node, source)
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             yield from _one_case(node, source)
+        case ast.Call(func=ast.Name(id="any" | "all" as name), args=[ast.GeneratorExp(elt=tested)]):
+            yield _in_place(source, tested, "True", f"condition of {name} left out")
         case _:
             yield from _elements(node, source)
 

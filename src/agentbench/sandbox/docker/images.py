@@ -52,7 +52,7 @@ _NEEDS_BUILDKIT = re.compile("BuildKit|unknown instruction|unknown flag", re.IGN
 """Texts in messages of the engine's own builder, which is older."""
 _BUILD_SECONDS = 1800
 _BuildSource = Callable[[], Mapping[str, Any]]  # arguments of the SDK
-_COST = "about 270 MB, 1 to 2 minutes"  # of a base image
+BASE_IMAGE_COST = "about 270 MB, 1 to 2 minutes"  # of a base image
 _WORKDIR_RECIPE = "2"  # increment it when the layer changes
 
 
@@ -113,7 +113,7 @@ def build_base_image(
             progress(f"{image.name} is up to date")
             return image
     started, faults = time.monotonic(), list[str]()
-    cost = _COST if toolchain is None else "1 to 2 GB, some minutes"
+    cost = BASE_IMAGE_COST if toolchain is None else "1 to 2 GB, some minutes"
     progress(f"building {tag} ({cost})")
     for base in bases:
         try:

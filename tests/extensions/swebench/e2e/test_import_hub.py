@@ -234,10 +234,13 @@ def test_a_part_that_it_does_not_have_is_one_line(take, hub, options, code, mess
     ("files", "message"),
     [
         ({"README.md": b"---\n[\n---\n", "x.csv": b""}, "expected a file of rows"),
-        ({"a.jsonl": b"", "b.jsonl": b""}, "has several splits; select one with --split: a, b"),
+        (
+            {"a.jsonl": b"", "b.jsonl": b""},
+            "has several splits; `tasks import swebench --split` selects one: a, b",
+        ),
         (
             {"a/x.jsonl": b"", "b/x.jsonl": b""},
-            "has several configs; select one with --config: a, b",
+            "has several configs; `tasks import swebench --config` selects one: a, b",
         ),
     ],
 )
