@@ -80,7 +80,7 @@ BASE ?= python:3.11-slim
 image: $(VENV)/installed
 	rm -rf build/image
 	$(VENV)/bin/python -m pip wheel --quiet --wheel-dir build/image/wheels '.[report]'
-	cp packaging/Dockerfile build/image/
+	cp container/Dockerfile build/image/
 	docker build --quiet --tag agentbench/agentbench --build-arg BASE=$(BASE) build/image
 
 clean:
