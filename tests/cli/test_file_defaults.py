@@ -19,12 +19,13 @@ def test_defaults_of_a_file_hold_unless_the_command_line_says_otherwise(
 ):
     configured(
         project,
-        f'[tool.agentbench]\nruns-dir = "results"\nsandbox = "{sandbox}"\njobs = 1\n'
+        '[tool.agentbench]\nruns-dir = "results"\njobs = 1\n'
         '[tool.agentbench.run]\nagent = "noop"\nfilter = ["f*", "x*"]\nquiet = true\n',
         "pyproject.toml",
     )
-    assert cli("run", tasks).code == 0
-    assert cli("run", tasks, "--agent", "oracle", "--run-id", "given").code == 0
+    assert cli("run", tasks, "--sandbox", sandbox).code == 0
+    given = ("--sandbox", sandbox, "--agent", "oracle", "--run-id", "given")
+    assert cli("run", tasks, *given).code == 0
     agents = {
         name: RunStore.open(find_run(name, project / "results")).configuration()
         for name in ("last", "given")
@@ -43,6 +44,10 @@ def test_defaults_of_a_file_hold_unless_the_command_line_says_otherwise(
         ('agent = "noop"', "agentbench.toml: agent: only jobs, runs-dir, sandbox are for all"),
         ("[run]\nallow-unsandboxed = true", "only the command line can permit this"),
         ("[run]\nallow-env = ['KEY']", "only the command line can permit this"),
+        ("[run]\nbase-url = 'http://127.0.0.1:1'", "only the command line can permit this"),
+        ("[run]\nagent-files = ['/etc']", "only the command line can permit this"),
+        ("[run]\nagent = 'module:agent'", "run.agent: only the command line can permit this"),
+        ("sandbox = 'process'", "agentbench.toml: sandbox: only the command line can permit this"),
         ("[run]\nquiet = 'yes'", "run.quiet: expected true or false"),
         ("[run]\nagent = ['a', 'b']", "run.agent: expected one value, found a list"),
         ("[run]\nlimit = 1979-05-27", "run.limit: expected text, a number or a list of them"),

@@ -3,6 +3,7 @@
 Only the files of the current folder count, as the default of --runs-dir does.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 _OWN_FILE = "agentbench.toml"
 _PROJECT_FILE = "pyproject.toml"
 _SHARED = ("jobs", "runs-dir", "sandbox")  # each for all commands that have it
-# A cloned repository must not permit what only its user may permit.
-_REFUSED = ("allow-env", "allow-unsandboxed")
+# A cloned repository must not permit what only its user may permit, take keys or files of the
+# machine, or run code outside a sandbox.
+_REFUSED = ("agent-files", "allow-env", "allow-unsandboxed", "base-url", "registry")
+_UNSAFE_VALUES = {"agent": re.compile(r"(?!predictions:).*:"), "sandbox": re.compile("process$")}
 
 
 def file_defaults(command: str, params: "list[Parameter]") -> dict[str, Any]:
@@ -42,8 +45,10 @@ def file_defaults(command: str, params: "list[Parameter]") -> dict[str, Any]:
     own = tables.get(command, {})
     found = {}
     for key, value in {**{k: v for k, v in shared.items() if k in options}, **own}.items():
-        if key in _REFUSED:
-            raise InputError(f"{where}: {command}.{key}: only the command line can permit this")
+        unsafe = _UNSAFE_VALUES.get(key)
+        if key in _REFUSED or (unsafe is not None and unsafe.match(str(value))):
+            place = f"{command}.{key}" if key in own else key
+            raise InputError(f"{where}: {place}: only the command line can permit this")
         if key not in options or key in {"help", "debug"}:
             near = get_close_matches(key, options, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
