@@ -45,3 +45,13 @@ def test_at_a_terminal_the_signs_have_colours_and_stay_signs(variables, signs):
     lines = b"".join(parts).decode().splitlines()
     assert lines[0].startswith(f"{signs[0]}  python  ")
     assert any(line.startswith(f"{signs[1]}  sandbox docker  ") for line in lines)
+
+
+def test_on_another_system_only_containers_can_work(cli, monkeypatch):
+    monkeypatch.setattr("platform.system", lambda: "Darwin")
+    result = cli("doctor", "--json")
+    found = {row["what"]: row for row in json.loads(result.stdout)}
+    assert found["sandbox bubblewrap"]["detail"] == "bubblewrap needs Linux: use --sandbox docker"
+    assert found["sandbox process"]["detail"] == "plain processes need Linux: use --sandbox docker"
+    assert not found["sandbox docker"]["ok"]
+    assert result.code == 69

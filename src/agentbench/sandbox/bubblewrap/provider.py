@@ -214,6 +214,8 @@ class BubblewrapProvider(FolderProvider):
         Raises:
             UnavailableError: it does not work here; the message says what to do.
         """
+        if platform.system() != "Linux":
+            raise UnavailableError("bubblewrap needs Linux: use --sandbox docker")
         hierarchy, user = cgroups.find_hierarchy(), host_environment.sandbox_user()
         cache = cache_dir / "bubblewrap"
         best = cls(

@@ -134,11 +134,11 @@ class ProcessProvider(FolderProvider):
         Raises:
             UnavailableError: this is not Linux, or the interpreter does not exist.
         """
+        if platform.system() != "Linux":
+            raise UnavailableError("plain processes need Linux: use --sandbox docker")
         python = host_environment.host_python()
-        if platform.system() != "Linux" or not python.executable.exists():
-            raise UnavailableError(
-                f"{python.executable} does not exist, or this is not Linux: use --sandbox docker"
-            )
+        if not python.executable.exists():
+            raise UnavailableError(f"{python.executable} does not exist: use --sandbox docker")
         user = host_environment.sandbox_user()
         return cls(
             python=python,
