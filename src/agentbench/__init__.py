@@ -4,17 +4,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agentbench.agents.interface import AgentOutcome
+    from agentbench.agents.interface import AgentOutcome, AgentSandbox, Budget
     from agentbench.attempt.record import AttemptRecord
     from agentbench.judge.judge import Judge
     from agentbench.judge.judge_verdict import JudgeVerdict
     from agentbench.judge.reward_kind import RewardKind
     from agentbench.judge.scoring import Submission
+    from agentbench.models.interface import ModelEndpoint
     from agentbench.runs.api import run_attempt, run_tasks
     from agentbench.runs.options import RunOptions
     from agentbench.sandbox.interface import Command
     from agentbench.scoring.evidence import AgentEnding
     from agentbench.tasks.loading import load_tasks
+    from agentbench.tasks.problem import Problem
 
     # An extension, so not in `__all__`: without its folder the name is missing.
     from agentbench.extensions.service.client import RemoteJudge as RemoteJudge  # isort: skip
@@ -24,10 +26,14 @@ __version__ = "0.1.0"
 __all__ = [
     "AgentEnding",
     "AgentOutcome",
+    "AgentSandbox",
     "AttemptRecord",
+    "Budget",
     "Command",
     "Judge",
     "JudgeVerdict",
+    "ModelEndpoint",
+    "Problem",
     "RewardKind",
     "RunOptions",
     "Submission",
@@ -40,10 +46,14 @@ __all__ = [
 _HOMES = {
     "AgentEnding": "scoring.evidence",
     "AgentOutcome": "agents.interface",
+    "AgentSandbox": "agents.interface",
     "AttemptRecord": "attempt.record",
+    "Budget": "agents.interface",
     "Command": "sandbox.interface",
     "Judge": "judge.judge",
     "JudgeVerdict": "judge.judge_verdict",
+    "ModelEndpoint": "models.interface",
+    "Problem": "tasks.problem",
     "RewardKind": "judge.reward_kind",
     "RunOptions": "runs.options",
     "Submission": "judge.scoring",

@@ -274,7 +274,7 @@ def test_an_agent_that_breaks_every_time_looks_broken(run, cli, tmp_path):
     (tmp_path / "broken.py").write_text(BROKEN)
     said = run("-a", "broken:Mine", "--run-id", "mine")
     assert said.code == 0, said.stderr
-    error = "AttributeError: 'AgentSandbox' object has no attribute 'listen' (broken.py, line 4)"
+    error = "AttributeError: 'BoundedSandbox' object has no attribute 'listen' (broken.py, line 4)"
     assert said.stderr.splitlines()[-1] == (
         f"All 2 attempts ended in the same agent error: {error}"
     )

@@ -15,7 +15,13 @@ from datetime import timedelta
 from typing import Protocol, runtime_checkable
 
 from agentbench.models.interface import ApiFormat, ModelEndpoint, ModelUsage
-from agentbench.sandbox.interface import ImageId, ReadOnlyMount, Sandbox, SandboxProvider
+from agentbench.sandbox.interface import (
+    Command,
+    ImageId,
+    ReadOnlyMount,
+    Sandbox,
+    SandboxProvider,
+)
 from agentbench.scoring.evidence import AgentEnding, CommandResult
 from agentbench.tasks.problem import Problem
 
@@ -74,6 +80,27 @@ class AgentOutcome:
     usage: ModelUsage | None = None
 
 
+class AgentSandbox(Sandbox, Protocol):
+    """The sandbox of an agent, whose commands end with its budget."""
+
+    def run(
+        self,
+        command: Command | str | Sequence[str],
+        *,
+        timeout: timedelta | float | None = None,
+    ) -> CommandResult:
+        """Run a command until its end, its time limit or the end of the budget.
+
+        Args:
+            command: A line for `sh`, a program with its arguments, or a `Command`.
+            timeout: Seconds; None: those of the `Command`, or the rest of the budget.
+
+        Raises:
+            SandboxError: the sandbox is lost.
+            RunCancelled: the run was cancelled.
+        """
+
+
 class Agent(Protocol):
     """An agent that tries to solve a problem in a sandbox."""
 
@@ -82,7 +109,7 @@ class Agent(Protocol):
         """Its name in records and reports."""
 
     def solve(
-        self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
+        self, problem: Problem, sandbox: AgentSandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
         """Work in the sandbox's workspace until done or until the budget is spent.
 

@@ -11,12 +11,11 @@ from types import MappingProxyType
 from typing import cast
 
 from agentbench.agents.built_in import AGENT_ENTRY_POINTS, BUILT_IN_AGENTS
-from agentbench.agents.interface import Agent, AgentOutcome, Budget
+from agentbench.agents.interface import Agent, AgentOutcome, AgentSandbox, Budget
 from agentbench.agents.reference import NoopAgent, OracleAgent
 from agentbench.core.extensions import Slot, offers
 from agentbench.errors import UsageError
 from agentbench.models.interface import ModelEndpoint
-from agentbench.sandbox.interface import Sandbox
 from agentbench.tasks.problem import Problem, TaskId
 from agentbench.tasks.scripts import ScriptedSolution
 
@@ -62,9 +61,9 @@ class PredictionName:
         return whole if self.model is None else f"{whole}#{self.model}"
 
 
-SolveFunction = Callable[[Problem, Sandbox, Budget, ModelEndpoint | None], AgentOutcome]
+SolveFunction = Callable[[Problem, AgentSandbox, Budget, ModelEndpoint | None], AgentOutcome]
 _AsyncSolveFunction = Callable[
-    [Problem, Sandbox, Budget, ModelEndpoint | None], Coroutine[object, object, AgentOutcome]
+    [Problem, AgentSandbox, Budget, ModelEndpoint | None], Coroutine[object, object, AgentOutcome]
 ]
 AgentLike = Agent | type[Agent] | SolveFunction | _AsyncSolveFunction
 """An object that a Python program may pass as an agent."""

@@ -13,7 +13,7 @@ from typing import Final, cast
 
 from agentbench.agents.interface import Agent, AgentOutcome
 from agentbench.attempt.agent_work import agent_outcome
-from agentbench.attempt.agent_work.agent_sandbox import AgentSandbox
+from agentbench.attempt.agent_work.agent_sandbox import BoundedSandbox
 from agentbench.attempt.attempt import Attempt, ReproducedBug, RunningStage
 from agentbench.attempt.context import (
     AgentRunOutput,
@@ -93,11 +93,11 @@ class OutsideAgent:
         self._began = time.monotonic()
 
     @property
-    def sandbox(self) -> AgentSandbox:
+    def sandbox(self) -> BoundedSandbox:
         """The sandbox, whose commands end with the budget."""
         assert self._sandbox is not None
         environment = self._context.task.environment
-        return AgentSandbox(
+        return BoundedSandbox(
             self._sandbox,
             self.budget,
             self._context.sink,

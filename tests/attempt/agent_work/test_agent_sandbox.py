@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from agentbench.agents.interface import Budget
-from agentbench.attempt.agent_work.agent_sandbox import AgentSandbox
+from agentbench.attempt.agent_work.agent_sandbox import BoundedSandbox
 from agentbench.sandbox.archives import tar_of_file
 from agentbench.sandbox.interface import Command, Limits, Stream
 from agentbench.scoring.evidence import Ending
@@ -17,9 +17,9 @@ def inner(provider):
         yield opened
 
 
-def wrapped(inner, desk, seconds: float = 60) -> AgentSandbox:
+def wrapped(inner, desk, seconds: float = 60) -> BoundedSandbox:
     budget = Budget(timeout=timedelta(seconds=seconds), max_steps=1, max_cost_usd=1)
-    return AgentSandbox(inner, budget, desk.sink, {"TZ": "UTC", "A": "task"})
+    return BoundedSandbox(inner, budget, desk.sink, {"TZ": "UTC", "A": "task"})
 
 
 def command(script: str, seconds: float = 60, **more) -> Command:

@@ -20,7 +20,7 @@ from traceback import TracebackException
 from pydantic import TypeAdapter
 
 from agentbench.agents.interface import AgentOutcome
-from agentbench.attempt.agent_work.agent_sandbox import AgentSandbox
+from agentbench.attempt.agent_work.agent_sandbox import BoundedSandbox
 from agentbench.attempt.context import PreparedContext
 from agentbench.attempt.sandboxes import is_judged_in_place
 from agentbench.core.display_text import Redactor, counted
@@ -244,7 +244,7 @@ def combined_outcome(outcomes: Sequence[AgentOutcome], work: Evidence) -> AgentO
 _OUR_SOURCE = str(Path(__file__).parents[2])  # the folder of agentbench
 
 
-def agent_error(error: BaseException, sandbox: AgentSandbox, redactor: Redactor) -> ExceptionFact:
+def agent_error(error: BaseException, sandbox: BoundedSandbox, redactor: Redactor) -> ExceptionFact:
     """The fact, with every text free of secrets.
 
     A `SandboxError` while the sandbox works is a misuse of it, and the agent's fault.

@@ -17,7 +17,7 @@ _ANSWERS_WITHIN = timedelta(seconds=60)
 _LEAST = timedelta(seconds=0.05)
 
 
-class AgentSandbox:
+class BoundedSandbox:
     """A sandbox whose commands end with the budget and write to the stage's log.
 
     They run with the task's environment variables, as its set-up and its tests do.

@@ -19,7 +19,7 @@ from agentbench.agents.interface import (
 )
 from agentbench.attempt.agent_work import agent_outcome
 from agentbench.attempt.agent_work.agent_output import printed_to
-from agentbench.attempt.agent_work.agent_sandbox import AgentSandbox
+from agentbench.attempt.agent_work.agent_sandbox import BoundedSandbox
 from agentbench.attempt.agent_work.artifacts import collect_artifacts, read_artifacts
 from agentbench.attempt.context import (
     AgentRunOutput,
@@ -251,7 +251,7 @@ def _solve(
     budget = budget_of(context)
     user = task.environment.user
     env = {**budget.variables(), **task.environment.env}
-    bounded = AgentSandbox(sandbox, budget, context.sink, env, user, recorder=inputs.recorder)
+    bounded = BoundedSandbox(sandbox, budget, context.sink, env, user, recorder=inputs.recorder)
     outcome = _solve_in_thread(context, inputs, bounded, budget, endpoint)
     memory, seconds = task.environment.memory_mib, time.monotonic() - started
     if isinstance(outcome, ExceptionFact):
@@ -271,7 +271,7 @@ def _solve(
 def _solve_in_thread(
     context: PreparedContext,
     inputs: AgentInputs,
-    sandbox: AgentSandbox,
+    sandbox: BoundedSandbox,
     budget: Budget,
     endpoint: ModelEndpoint | None,
 ) -> AgentOutcome | ExceptionFact:
@@ -327,7 +327,7 @@ def in_time(outcome: AgentOutcome, budget: Budget) -> AgentOutcome:
 def _exception_fact(
     error: BaseException,
     inputs: AgentInputs,
-    sandbox: AgentSandbox,
+    sandbox: BoundedSandbox,
     endpoint: ModelEndpoint | None,
 ) -> ExceptionFact:
     try:
