@@ -235,9 +235,10 @@ def leaderboard_notes(leaderboard: Leaderboard) -> Iterator[str]:
         if entry.summary.reasons:
             reasons = ", ".join(entry.summary.reason_counts)
             faults = formatting.counts_text(entry.summary.faults)
-            yield f"failures of {entry.label}: {reasons}; by fault: {faults}"
+            yield f"failures of {printable(entry.label)}: {reasons}; by fault: {faults}"
         if entry.summary.tampered:
-            yield f"{TAMPERED} by {entry.label}: {counted(entry.summary.tampered, 'attempt')}"
+            number = counted(entry.summary.tampered, "attempt")
+            yield f"{TAMPERED} by {printable(entry.label)}: {number}"
     yield "each: per resolved attempt; excluding errors: of the task or the infrastructure"
     if leaderboard.common != leaderboard.tasks:
         tasks = counted(leaderboard.tasks, "task")

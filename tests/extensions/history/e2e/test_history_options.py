@@ -42,7 +42,7 @@ def test_the_test_command_selects_the_runner():
     ("image", "setup", "command", "said"),
     [
         ("no image!", None, None, "image: "),
-        (None, [""], None, "commands.0: "),
+        (None, [""], None, "--setup: '' is empty"),
         (None, None, "make test", "command: "),
     ],
 )
