@@ -68,7 +68,7 @@ ROWS = [
         name="broken",
         outcome="collection_error",
         files={"test_broken.py": "import there_is_no_such_module\n"},
-        message="1 errors in",
+        message="1 error in",
     ),
     Row(
         name="interrupted",
@@ -164,7 +164,7 @@ ROWS = [
         outcome="collection_error",
         arguments={"paths": ["broken"]},
         tool="discover_tests",
-        message="1 errors in",
+        message="1 error in",
     ),
     Row(
         name="explained",

@@ -306,6 +306,8 @@ def run_build(build: Callable[[], Iterable[Mapping[str, object]]], what: str) ->
         # The fault names the command; the lines above it say why it failed.
         lines = _COLOURS.sub("", output).splitlines()
         said = [line for line in lines if line.strip() and not _STEP.match(line)]
+        # Without any output, the last step says what failed, such as an image to pull.
+        said = said or [line for line in lines if line.startswith("Step ")][-1:]
         message = "\n".join((f"cannot build {what}: {fault}", *said[-_LAST_LINES:]))
         # A build fails if another process removes an image with a common step; it is repeated.
         if not remaining or not _MISSING_STEP.search(message):

@@ -31,7 +31,8 @@ def test_attempt_that_solved_the_task_and_lost_that_shows_it_by_steps(
     script = [*(Call("run", {"command": line}) for line in lines), SUBMIT]
     run = scripted_run(walled_bench, script, tmp_path, monkeypatch, timeline=True)
     text = client_of(run.parent).get(f"/runs/{run.name}/attempts/task/1").text
-    section = text[text.index('<section id="timeline"') : text.index('<section id="stages"')]
+    start = text.index('<section id="timeline"')
+    section = text[start : text.index('<section id="', start + 1)]
     head, *rows = [row for row in Parsed(section).rows if len(row) > 1]
     titles = ("start to step 3", "steps 4\u20135", "steps 6\u20137")
     assert all(cell.startswith(title) for cell, title in zip(head[1:], titles, strict=True))
