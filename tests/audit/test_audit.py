@@ -175,8 +175,8 @@ def test_run_and_its_attempts_are_audited(run_folder):
 
 
 def test_attempts_are_selected_by_task(run_folder):
-    assert len(audited(run_folder, glob="other")) == 1
-    assert len(audited(run_folder, glob="sm*")) == 2
+    assert len(audited(run_folder, globs=["other"])) == 1
+    assert len(audited(run_folder, globs=["sm*"])) == 2
 
 
 @pytest.mark.parametrize("folder", ["/nowhere", "a\0b", "", "x" * 5000])

@@ -27,8 +27,10 @@ def cut_off(tmp_path):
 def test_what_is_missing_is_made_and_the_whole_run_is_shown(cli, cut_off):
     result = cli("resume", cut_off)
     assert result.code == 0, result.stderr
-    assert "1 attempts to make\n" in result.stderr
-    assert result.stderr.splitlines()[-1].startswith("resolved 0/2 ")
+    assert "1 attempt to make\n" in result.stderr
+    rate, following = result.stderr.splitlines()[-2:]
+    assert rate.startswith("resolved 0/2 ")
+    assert following.startswith("next: agentbench show ")
     assert len(RunStore.open(cut_off).latest()) == 2
     assert cli("resume", "last", "--runs-dir", cut_off.parent).stderr.startswith("0 attempts")
 
