@@ -58,12 +58,6 @@ class BoundedSandbox:
         *,
         timeout: timedelta | float | None = None,
     ) -> CommandResult:
-        """Run a command until the budget is spent at most.
-
-        Args:
-            command: A line for `sh`, a program with its arguments, or a `Command`.
-            timeout: Seconds; None: those of the `Command`, or the rest of the budget.
-        """
         remaining = self._budget.remaining()
         if not isinstance(command, Command):
             argv = ("sh", "-c", command) if isinstance(command, str) else tuple(command)
