@@ -109,7 +109,7 @@ class GroupedCommand(TyperCommand):
 
     # typer groups them only with rich, whose import doubles the time of --help.
 
-    def __init__(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401 - of typer
+    def __init__(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401 - whatever typer hands on
         super().__init__(*arguments, **settings)
         for param in self.params:
             _name_value(cast("Parameter", param))
@@ -119,7 +119,7 @@ class GroupedCommand(TyperCommand):
         info_name: str | None,
         args: list[str],
         parent: "Context | None" = None,
-        **extra: Any,  # noqa: ANN401 - of typer
+        **extra: Any,  # noqa: ANN401 - whatever typer hands on
     ) -> "Context":
         # Help and completion work whatever the file contains. A group's commands have no table.
         is_own = parent is not None and parent.parent is None

@@ -296,7 +296,7 @@ TimeoutScale = Annotated[
 class _CommandGroup(typer.Typer):
     """A group whose commands have the help of those at the top."""
 
-    def command(self, name: str | None = None, **settings: Any) -> Any:  # noqa: ANN401 - of typer
+    def command(self, name: str | None = None, **settings: Any) -> Any:  # noqa: ANN401 - whatever typer hands on
         return super().command(name, cls=GroupedCommand, **settings)
 
 
