@@ -3,10 +3,11 @@ SHELL := /bin/sh
 PYTHON ?= python3
 VENV := .venv
 AB := $(VENV)/bin/agentbench
+VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/agentbench/__init__.py)
 # Arguments for pytest: make test ARGS='-k gateway'
 ARGS ?=
 
-.PHONY: help demo test test-all test-rest soak lint docs site wheel image clean
+.PHONY: help demo test test-all test-rest soak lint docs site wheel release image clean
 
 help:
 	@echo "make demo      run the shipped tasks with the reference solutions (a minute or two)"
@@ -18,6 +19,7 @@ help:
 	@echo "make docs      write the generated documents again"
 	@echo "make site      build the site of docs/ into build/site"
 	@echo "make wheel     build the wheel into dist/"
+	@echo "make release   build the wheel and the list of what it installs (SBOM, CycloneDX) into dist/"
 	@echo "make image     build an image of agentbench; BASE=python:3.11-slim is what it starts from"
 
 $(VENV)/bin/python:
@@ -74,6 +76,19 @@ site: $(VENV)/installed-dev
 
 wheel: $(VENV)/installed-dev
 	$(VENV)/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+# The list names what pip installs with the wheel into an empty environment on this day.
+release:
+	rm -rf build/release
+	$(MAKE) wheel
+	$(PYTHON) -m venv build/release/tool
+	$(PYTHON) -m venv --without-pip build/release/installed
+	build/release/tool/bin/python -m pip install --quiet --disable-pip-version-check 'cyclonedx-bom>=7,<8'
+	build/release/tool/bin/python -m pip --python build/release/installed install --quiet \
+		--disable-pip-version-check dist/agentbench_verdict-$(VERSION)-py3-none-any.whl
+	sed 's/^dynamic = .*/version = "$(VERSION)"/' pyproject.toml >build/release/pyproject.toml
+	build/release/tool/bin/cyclonedx-py environment --output-reproducible --pyproject build/release/pyproject.toml \
+		--output-file dist/agentbench_verdict-$(VERSION).cdx.json build/release/installed
 
 # The wheels of pip are for the Python of this environment, which has to be that of the base image.
 BASE ?= python:3.11-slim

@@ -27,6 +27,6 @@ TOOLS = Needed("tool of this language", "AGENTBENCH_REQUIRE_TOOLS")
 
 
 def require_tool(program: str) -> None:
-    """Refuse the test at hand if bubblewrap's sandbox would not find a program of this machine."""
+    """Refuse the test at hand if a program is not where sandboxes and plain shells find it."""
     if shutil.which(program, path="/usr/local/bin:/usr/bin:/bin") is None:
         TOOLS.refuse(f"{program} is not in /usr/bin")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     # An extension, so not in `__all__`: without its folder the name is missing.
     from agentbench.extensions.service.client import RemoteJudge as RemoteJudge  # isort: skip
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AgentEnding",

@@ -3,10 +3,8 @@ import io
 import os
 import random
 import re
-import subprocess
 import sys
 from datetime import timedelta
-from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
 
@@ -20,7 +18,6 @@ from agentbench.models.interface import ModelErrorKind, ModelFailure, ModelTraff
 from agentbench.tasks.problem import TaskId
 from agentbench.taxonomy import StageName
 from tests.cli.pseudo_terminal import pseudo_terminal
-from tests.patience import HANG_SECONDS
 from tests.runs.records import failed, resolved
 
 _PARTS = re.compile(r"\x1b\[(?P<number>[0-9;?]*)(?P<code>[a-zA-Z])|(?P<text>[^\x1b])", re.DOTALL)
@@ -33,7 +30,6 @@ class Screen:
         self._columns, self._rows = columns, rows
         self.lines = [""]
         self._row = self._column = 0
-        self._wrapped: set[int] = set()  # the rows that go on in the next one
 
     def show(self, text: str) -> None:
         """Take the output of a program."""
@@ -41,11 +37,8 @@ class Screen:
             if part["code"] == "A":
                 top = max(0, len(self.lines) - self._rows)
                 self._row = max(top, self._row - int(part["number"] or 1))
-            elif part["code"] == "t":  # "8;ROWS;COLUMNS": the terminal has another size now
-                self._resize(*map(int, part["number"].split(";")[1:]))
             elif part["code"] == "K":
                 self.lines[self._row] = ""
-                self._wrapped.discard(self._row)
             elif part["text"] == "\r":
                 self._column = 0
             elif part["text"] == "\n":
@@ -55,27 +48,10 @@ class Screen:
 
     def _put(self, character: str) -> None:
         if self._column == self._columns:
-            self._wrapped.add(self._row)
             self._next_line()
         line = self.lines[self._row].ljust(self._column)
         self.lines[self._row] = line[: self._column] + character + line[self._column + 1 :]
         self._column += 1
-
-    def _resize(self, rows: int, columns: int) -> None:
-        # Most terminals wrap their lines again; the cursor is in the last one here.
-        logical: list[str] = []
-        for number, line in enumerate(self.lines):
-            if number - 1 in self._wrapped:
-                logical[-1] += line
-            else:
-                logical.append(line)
-        self._rows, self._columns, self._wrapped, self.lines = rows, columns, set(), []
-        for line in logical:
-            pieces = [line[at : at + columns] for at in range(0, len(line), columns)] or [""]
-            first = len(self.lines)
-            self.lines += pieces
-            self._wrapped |= {first + n for n in range(len(pieces) - 1)}
-        self._row, self._column = len(self.lines) - 1, len(self.lines[-1])
 
     def _next_line(self) -> None:
         self._row, self._column = self._row + 1, 0
@@ -281,51 +257,6 @@ def test_no_line_is_lost_while_running_attempts_come_and_go(monkeypatch, columns
     screen.show(b"".join(parts).decode())
     expected = {f"{number + 1}/150 task-{number} resolved 1.0 s" for number in range(150)}
     expected |= {*result, *(f"noted {number}" for number in range(150))}
-    assert expected - set(map(str.rstrip, screen.lines)) == set()
-
-
-_RESIZED_RUN = """
-import fcntl, struct, sys, termios
-from types import SimpleNamespace
-from agentbench.attempt.resources import LiveStatus
-from agentbench.cli.live_progress import RunDisplay
-from tests.runs.records import resolved
-
-board = LiveStatus()
-run = SimpleNamespace(resources=SimpleNamespace(live_status=board), planned=range(60))
-with RunDisplay(run, quiet=False, verbose=False) as display:
-    for number in range(60):
-        running = [board.begin("a-task-with-a-long-name" * 3, 1) for _ in range(number % 5)]
-        display.add(resolved(task_id=f"task-{number}"))
-        with display._console:
-            columns = (40, 72, 80, 140, 200, 60)[number % 6]
-            size = struct.pack("HHHH", 24, columns, 0, 0)
-            fcntl.ioctl(2, termios.TIOCSWINSZ, size)
-            sys.stderr.write(f"\\x1b[8;24;{columns}t")
-            sys.stderr.flush()
-        for each in running:
-            board.end(each)
-"""
-
-
-@pytest.mark.full
-def test_no_line_is_lost_when_the_terminal_is_resized():
-    unset = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR")
-    env = {name: value for name, value in os.environ.items() if name not in unset}
-    with pseudo_terminal(columns=80, rows=24) as (terminal, parts):
-        subprocess.run(
-            [sys.executable, "-c", _RESIZED_RUN],
-            cwd=Path(__file__).parents[2],
-            env={**env, "TERM": "xterm-256color"},
-            stdin=terminal,
-            stdout=terminal,
-            stderr=terminal,
-            check=True,
-            timeout=HANG_SECONDS,
-        )
-    screen = Screen(columns=80, rows=24)
-    screen.show(b"".join(parts).decode())
-    expected = {f"{number + 1}/60 task-{number} resolved 1.0 s" for number in range(60)}
     assert expected - set(map(str.rstrip, screen.lines)) == set()
 
 

@@ -4,6 +4,7 @@ The gate installs some of the lines, without what the distribution needs. The so
 them, with what it needs, too: that takes minutes.
 """
 
+import json
 import os
 import re
 import shlex
@@ -86,13 +87,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def wheel(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built of them."""
-    folder = tmp_path_factory.mktemp("dist")
-    subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, clone],
-        check=True, timeout=_SECONDS,
-    )  # fmt: skip
-    (built,) = folder.glob("agentbench_verdict-*.whl")
-    return built
+    return _built(clone, tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +102,32 @@ def test_each_line_of_the_program_installs_from_the_wheel(alone, wheel, tmp_path
         line = alone.printed(extra, tmp_path)
         assert line == f"pip install '{wheel}[{extra}]'"
         _installs(alone, line, tmp_path)
+
+
+def test_the_same_files_give_the_same_wheel(wheel, clone, tmp_path):
+    """Whatever their times, their permissions and their folder are."""
+    other = shutil.copytree(clone, tmp_path / "other", copy_function=shutil.copyfile)
+    for path in other.rglob("*.py"):
+        path.chmod(0o600)
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    again = _built(other, tmp_path / "dist")
+    assert again.name == wheel.name
+    assert again.read_bytes() == wheel.read_bytes()
+
+
+@pytest.mark.soak
+def test_a_release_lists_what_pip_installs(tmp_path):
+    shutil.copytree(
+        ROOT, tmp_path / "clone", symlinks=True,
+        ignore=shutil.ignore_patterns(".*", "build", "dist", "runs", "test-output", "__pycache__"),
+    )  # fmt: skip
+    subprocess.run(["make", "release"], cwd=tmp_path / "clone", check=True, timeout=_SECONDS)
+    (listed,) = (tmp_path / "clone" / "dist").glob("*.cdx.json")
+    bill = json.loads(listed.read_bytes())
+    main = bill["metadata"]["component"]
+    assert (main["name"], main["version"]) == (DISTRIBUTION, agentbench.__version__)
+    versions = {one["name"]: one["version"] for one in bill["components"]}
+    assert {"docker", "GitPython", "pydantic", "pytest-json-report", "typer"} <= versions.keys()
 
 
 def test_a_release_would_install_from_the_index(alone, wheel, tmp_path, monkeypatch):
@@ -157,9 +178,18 @@ def test_with_what_it_needs_the_extra_is_there(wheel, tmp_path, extra):
     assert environment.shell("agentbench --version", tmp_path).startswith("agentbench ")
 
 
+def _built(clone: Path, folder: Path) -> Path:
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, clone],
+        check=True, timeout=_SECONDS,
+    )  # fmt: skip
+    (wheel,) = folder.glob("agentbench_verdict-*.whl")
+    return wheel
+
+
 def _installs(environment: Environment, line: str, folder: Path) -> None:
     said = environment.shell(f"{line} --no-deps", folder)
     assert "does not provide the extra" not in said
     assert DISTRIBUTION in said
     others = [row for row in said.splitlines() if "Successfully installed" in row]
-    assert all(row.split()[2:] == [f"{DISTRIBUTION}-0.1.0"] for row in others), said
+    assert all(row.split()[2:] == [f"{DISTRIBUTION}-{agentbench.__version__}"] for row in others), said

@@ -11,7 +11,7 @@ from agentbench.tasks.problem import Problem
 
 _TASKS = Path(__file__).parents[3] / "tasks"
 _UNSOLVED = ("cron-next-fire", "log-query-regex", "three-way-merge")
-_BROKEN_EDIT = "semver-resolver"
+_FAILED_EDITS = "semver-resolver"
 _STEP_LIMIT = "toml-writer-escapes"
 
 
@@ -27,10 +27,9 @@ class DemoAgent:
         del budget, model
         if problem.id == _STEP_LIMIT:
             return AgentOutcome(ending=AgentEnding.STEP_LIMIT, steps=problem.limits.max_steps)
-        if problem.id == _BROKEN_EDIT:
-            script = "for file in $(git ls-files '*.py'); do echo 'return (' >> $file; done"
-            _shell(sandbox, script)
-        elif problem.id not in _UNSOLVED:
+        if problem.id == _FAILED_EDITS:
+            return AgentOutcome(ending=AgentEnding.TOOL_ERROR, steps=12)
+        if problem.id not in _UNSOLVED:
             patch = (_TASKS / problem.id / "solution.patch").read_bytes()
             _shell(sandbox, "git apply -", patch)
         return AgentOutcome(ending=AgentEnding.SUBMITTED, steps=12)
