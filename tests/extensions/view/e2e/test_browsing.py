@@ -216,6 +216,7 @@ def test_on_a_telephone_runs_are_cards_that_begin_with_the_rate(browser, server,
                     box = cell.bounding_box()
                     assert box["x"] >= 0
                     assert box["x"] + box["width"] <= 400
+                    assert cell.evaluate("cell => cell.scrollWidth <= cell.clientWidth")
 
 
 def test_keys_do_what_they_say(page, server, shown):
