@@ -3,8 +3,13 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,3 +48,14 @@ def test_pages_load_nothing_from_other_hosts(site: Path) -> None:
         text = page.read_text("utf-8")
         assert 'src="http' not in text, page
         assert 'rel="stylesheet" href="http' not in text, page
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (400, "light")])
+def test_axe_finds_nothing(site: Path, browser: "Browser", width: int, scheme: str) -> None:
+    size = {"width": width, "height": 1000}
+    with browser.new_page(viewport=size, color_scheme=scheme) as page:
+        for name in ("", "tutorial", "api", "swebench"):
+            page.goto((site / name / "index.html").as_uri())
+            page.wait_for_load_state("networkidle")
+            found = Axe().run(page).response["violations"]
+            assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
