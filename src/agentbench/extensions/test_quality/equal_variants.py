@@ -13,11 +13,11 @@ from agentbench.audit.unstated import NAME
 from agentbench.extensions.test_quality.fix_variants import (
     FUNCTIONS,
     GivenText,
-    ParsedFile,
     Variant,
     parsed_files,
+    variant_of,
 )
-from agentbench.extensions.test_quality.mutants import FixedFile
+from agentbench.extensions.test_quality.mutants import FixedFile, ParsedFile
 from agentbench.extensions.test_quality.mutation_rewrites import Rewrite
 from agentbench.extensions.test_quality.other_texts import other_texts
 from agentbench.python_source import python_syntax
@@ -39,7 +39,7 @@ def equal_variants(files: Sequence[FixedFile], given: GivenText) -> Iterator[Var
     yield from _other_names(parsed, given)
     for file in parsed:
         for kind, rewrite in _rewrites(file, given):
-            yield file.variant(kind, rewrite)
+            yield variant_of(file, kind, rewrite)
         yield from _moved_functions(file)
 
 
@@ -50,7 +50,7 @@ def _rewrites(file: ParsedFile, given: GivenText) -> Iterator[tuple[VariantKind,
     typed = {node.name for node in before if isinstance(node, FUNCTIONS) and _is_typed(node)}
     for parents in _paths_in(file.source.tree):
         node = parents[-1]
-        if not isinstance(node, ast.expr | ast.stmt) or node.lineno not in file.lines:
+        if not isinstance(node, ast.expr | ast.stmt) or node.lineno not in file.touched.changed:
             continue
         if ast.dump(node) in known:
             continue  # the fix only moves it
@@ -92,7 +92,7 @@ def _moved(file: ParsedFile, node: ast.FunctionDef, needed: Sequence[str]) -> Va
     what = f"{node.name} moved into a new module, and imported from it"
     text = f"from {dot}{name} import {node.name}"
     rewrite = Rewrite(span=file.source.span(node), text=text, what=what)
-    one = file.variant(VariantKind.STRUCTURE, rewrite)
+    one = variant_of(file, VariantKind.STRUCTURE, rewrite)
     return Variant(
         kind=one.kind,
         change=one.change,
@@ -144,7 +144,7 @@ def _other_names(files: Sequence[ParsedFile], given: GivenText) -> Iterator[Vari
             edits[file.file.path] = (*edits.get(file.file.path, ()), edit)
         file, span = spans[0]
         what = f"{name} named {other}"
-        first = file.variant(VariantKind.NAME, Rewrite(span=span, text=other, what=what))
+        first = variant_of(file, VariantKind.NAME, Rewrite(span=span, text=other, what=what))
         yield Variant(kind=first.kind, change=first.change, edits=edits)
 
 

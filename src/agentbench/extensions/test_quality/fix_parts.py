@@ -8,11 +8,11 @@ from difflib import SequenceMatcher
 
 from agentbench.extensions.test_quality.fix_variants import (
     FUNCTIONS,
-    ParsedFile,
     Variant,
     parsed_files,
+    variant_of,
 )
-from agentbench.extensions.test_quality.mutants import FixedFile, comparable_code
+from agentbench.extensions.test_quality.mutants import FixedFile, ParsedFile, comparable_code
 from agentbench.extensions.test_quality.mutation_rewrites import (
     Rewrite,
     changeable_nodes,
@@ -53,7 +53,7 @@ def partial_variants(files: Sequence[FixedFile]) -> Iterator[Variant]:
             if other_file is not file or not other.span.overlaps(rewrite.span)
         )
         subject = subjects[at].difference(*others)
-        variant = file.variant(VariantKind.PART, rewrite)
+        variant = variant_of(file, VariantKind.PART, rewrite)
         made.append(replace(variant, subject=subject, is_detail=is_detail))
     merged = list(_merged(made))
     if len(merged) > 1:
@@ -88,7 +88,7 @@ def _places(file: ParsedFile) -> Iterator[Rewrite]:
     """The fix without one of its changed places or new functions."""
     yield from undo_parts(file.before, file.source.text)
     for node in changeable_nodes(file.source.tree):
-        if isinstance(node, FUNCTIONS) and _is_new(node, file.lines):
+        if isinstance(node, FUNCTIONS) and _is_new(node, file.touched.changed):
             what = f"{node.name} left out"
             yield Rewrite(span=file.source.span(node), text="pass", what=what)
 
@@ -98,7 +98,7 @@ def _details(file: ParsedFile) -> Iterator[Rewrite]:
     for node in changeable_nodes(file.source.tree):
         rewrites = [*omissions_at(node, file.source), *_without_calls(node, file.source)]
         for rewrite in rewrites:
-            if file.source.line_of(rewrite.span.start) in file.lines:
+            if file.source.line_of(rewrite.span.start) in file.touched.changed:
                 yield rewrite
     yield from _undone_lines(file.before, file.source)
 

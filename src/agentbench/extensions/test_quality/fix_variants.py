@@ -3,14 +3,15 @@
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from agentbench.audit.unstated import plain
 from agentbench.errors import InputError
-from agentbench.extensions.test_quality.mutants import FixedFile, change_of, touched_lines
+from agentbench.extensions.test_quality.mutants import FixedFile, ParsedFile, change_of
 from agentbench.extensions.test_quality.mutation_rewrites import Rewrite
-from agentbench.python_source.source_text import SourceEdit, SourceText, apply_edits, parse_source
+from agentbench.python_source.source_text import SourceEdit, apply_edits, parse_source
 from agentbench.validation.fairness_results import VariantKind
 from agentbench.validation.mutation_results import MutantChange
 
@@ -47,39 +48,20 @@ class GivenText:
         return re.search(rf"(?i)\b{re.escape(word)}\b", self.instruction) is not None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ParsedFile:
-    """A Python file of a fix."""
-
-    file: FixedFile
-    before: str
-    source: SourceText
-    lines: frozenset[int]  # that the fix adds or replaces
-
-    def with_rewrite(self, rewrite: Rewrite) -> str:
-        """The text of the fixed file with one more change."""
-        text = self.source.text
-        return f"{text[: rewrite.span.start]}{rewrite.text}{text[rewrite.span.end :]}"
-
-    def variant(self, kind: VariantKind, rewrite: Rewrite) -> Variant:
-        """The variant that one rewrite makes."""
-        return Variant(
-            kind=kind,
-            change=change_of(self.source, rewrite, self.with_rewrite(rewrite)),
-            edits={self.file.path: (SourceEdit(span=rewrite.span, text=rewrite.text),)},
-        )
+def variant_of(file: ParsedFile, kind: VariantKind, rewrite: Rewrite) -> Variant:
+    """The variant that one rewrite makes."""
+    return Variant(
+        kind=kind,
+        change=change_of(file.source, rewrite, file.with_rewrite(rewrite)),
+        edits={file.file.path: (SourceEdit(span=rewrite.span, text=rewrite.text),)},
+    )
 
 
 def parsed_files(files: Iterable[FixedFile]) -> Iterator[ParsedFile]:
     """The files that can be parsed."""
     for file in files:
-        try:
-            source = parse_source(file.after.decode(), file.path.as_posix())
-        except (InputError, UnicodeDecodeError):
-            continue
-        before = file.before.decode("utf-8", "replace")
-        lines = touched_lines(before, source.text).changed
-        yield ParsedFile(file=file, before=before, source=source, lines=lines)
+        with suppress(InputError):
+            yield ParsedFile.of(file)
 
 
 def apply_variants(

@@ -123,11 +123,11 @@ def mutants_of(files: Sequence[FixedFile], others: Sequence[FixedFile] = ()) -> 
         files: The Python files of the fix.
         others: Its other files, of which only parts are left out.
     """
-    read: list[_ParsedFile] = []
+    read: list[ParsedFile] = []
     unread: list[str] = []
     for file in files:
         try:
-            read.append(_ParsedFile.of(file))
+            read.append(ParsedFile.of(file))
         except InputError as error:
             unread.append(str(error))
     scope = MutationScope.LINES
@@ -211,14 +211,21 @@ def _left_out(file: FixedFile) -> Mutant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _ParsedFile:
+class ParsedFile:
+    """A Python file of a fix."""
+
     file: FixedFile
     before: str
     source: SourceText
     touched: TouchedLines
 
     @classmethod
-    def of(cls, file: FixedFile) -> "_ParsedFile":
+    def of(cls, file: FixedFile) -> "ParsedFile":
+        """Parse a file.
+
+        Raises:
+            InputError: This interpreter cannot compile it, or it is not UTF-8.
+        """
         try:
             text = file.after.decode()
         except UnicodeDecodeError as error:
@@ -234,9 +241,14 @@ class _ParsedFile:
         """The mutants of the functions around the fix."""
         return self.touched.changed | lines_of_functions(self.source.tree, self.touched)
 
+    def with_rewrite(self, rewrite: Rewrite) -> str:
+        """The text of the fixed file with one more change."""
+        text = self.source.text
+        return f"{text[: rewrite.span.start]}{rewrite.text}{text[rewrite.span.end :]}"
+
 
 # The mutants, and how many others compile to the same code.
-def _make_mutants(rewrites: Mapping[_ParsedFile, Iterable[Rewrite]]) -> tuple[list[Mutant], int]:
+def _make_mutants(rewrites: Mapping[ParsedFile, Iterable[Rewrite]]) -> tuple[list[Mutant], int]:
     found: list[Mutant] = []
     equivalent = 0
     for read, file_rewrites in rewrites.items():
@@ -244,7 +256,7 @@ def _make_mutants(rewrites: Mapping[_ParsedFile, Iterable[Rewrite]]) -> tuple[li
         original = comparable_code(source)
         known_texts = {source}
         for rewrite in file_rewrites:
-            text = f"{source[: rewrite.span.start]}{rewrite.text}{source[rewrite.span.end :]}"
+            text = read.with_rewrite(rewrite)
             if text in known_texts:
                 continue
             known_texts.add(text)
