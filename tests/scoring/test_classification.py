@@ -372,7 +372,7 @@ def test_last_message_of_the_agent_is_the_detail():
     evidence = Evidence(agent=AgentEnding.TOOL_ERROR, agent_detail="agent exited 1: no key")
     assert classify(StageName.AGENT_RUN, evidence).detail == "agent exited 1: no key"
     silent = Evidence(agent=AgentEnding.STEP_LIMIT)
-    assert classify(StageName.AGENT_RUN, silent).detail == "the agent ended in step_limit"
+    assert classify(StageName.AGENT_RUN, silent).detail == "the agent reports: step limit"
 
 
 @pytest.mark.parametrize(

@@ -259,7 +259,7 @@ def _from_agent(stage: StageName, ending: AgentEnding, evidence: Evidence) -> Fa
     if reason is None:
         return None
     default = Fault.AGENT if ending in AGENT_CRASHES else reason.fault
-    detail = evidence.agent_detail or f"the agent ended in {ending.value}"
+    detail = evidence.agent_detail or f"the agent reports: {ending.value.replace('_', ' ')}"
     return Failure(stage=stage, reason=reason, fault=evidence.agent_fault or default, detail=detail)
 
 
