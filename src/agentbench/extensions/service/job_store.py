@@ -4,6 +4,7 @@ Each method is one transaction, on disk when it returns. One thread at a time ma
 """
 
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -107,12 +108,16 @@ class JobStore:
         """Open the file, or create it. Jobs that were running wait again.
 
         Raises:
-            UsageError: another service has the file.
+            UsageError: another service has the file, or it is a folder or a device.
             InputError: it is not a file of jobs, or that of a newer version.
             StorageError: it cannot be created or written.
         """
         self._path = path
         self._clock = clock
+        existing = path if os.path.lexists(path) else path.parent
+        if existing.exists() and not (path.is_file() if existing == path else existing.is_dir()):
+            what = "a file" if existing == path else "a folder"
+            raise UsageError(f"{existing}: expected {what} for the queue; give another --queue")
         with self._naming_errors():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(
