@@ -112,7 +112,7 @@ def _parse_json(where: str, text: bytes) -> object:
         return Rejection(where=where, what=f"is not JSON: {describe_read_error(error)}")
 
 
-def _shown(value: object) -> str:
+def _shortened_json(value: object) -> str:
     """A JSON value that is not an object, shortened."""
     return printable(json.dumps(value), limit=40)
 
@@ -121,7 +121,7 @@ def _row(where: str, value: object) -> DatasetRow | Rejection:
     if isinstance(value, Rejection):
         return value
     if not isinstance(value, dict):
-        return Rejection(where=where, what=f"expected an object, found {_shown(value)}")
+        return Rejection(where=where, what=f"expected an object, found {_shortened_json(value)}")
     return DatasetRow(where=where, value=value)
 
 
@@ -141,7 +141,7 @@ def _document(path: Path, label: str) -> Iterator[DatasetRow | Rejection]:
         value = [value]
     entries = value.values() if isinstance(value, dict) else value
     if not isinstance(entries, list) and not isinstance(value, dict):
-        what = f"expected a list of objects, found {_shown(value)}"
+        what = f"expected a list of objects, found {_shortened_json(value)}"
         yield Rejection(where=label, what=what)
         return
     for number, entry in enumerate(cast("list[object]", entries), start=1):

@@ -4,7 +4,6 @@ Each method is one transaction, on disk when it returns. One thread at a time ma
 """
 
 import json
-import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -114,10 +113,8 @@ class JobStore:
         """
         self._path = path
         self._clock = clock
-        existing = path if os.path.lexists(path) else path.parent
-        if existing.exists() and not (path.is_file() if existing == path else existing.is_dir()):
-            what = "a file" if existing == path else "a folder"
-            raise UsageError(f"{existing}: expected {what} for the queue; give another --queue")
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{path}: expected a file for the queue; give another --queue")
         with self._naming_errors():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(
