@@ -113,7 +113,7 @@ def test_file_of_several_models_needs_a_model(write):
         ({**FIRST, "model_name_or_path": []}, "A__b-1: model_name_or_path: [] is not a string"),
         ("{", "is not JSON: "),
         ("\ufeff{}", "begins with a byte order mark"),
-        ("[]", "expected an object, found list"),
+        ("[]", "expected an object, found []"),
     ],
 )
 def test_invalid_prediction_is_refused_with_line_and_field(write, entry, what):

@@ -157,7 +157,8 @@ def test_imported_agent_keeps_its_name(name):
 )
 def test_object_that_is_no_agent_is_refused(name, result):
     message = refusal(name)
-    assert message.startswith(f"--agent {name}: ")
+    shown = name or "''"
+    assert message.startswith(f"--agent {shown}: ")
     assert result in message
 
 

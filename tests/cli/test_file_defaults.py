@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from agentbench.runs.store.store import RunStore, find_run
@@ -52,6 +54,11 @@ def test_defaults_of_a_file_hold_unless_the_command_line_says_otherwise(
         ("[run]\nagent = ['a', 'b']", "run.agent: expected one value, found a list"),
         ("[run]\nlimit = 1979-05-27", "run.limit: expected text, a number or a list of them"),
         ("run", "agentbench.toml: "),
+        (
+            "[rnu]\nlimit = 2",
+            "agentbench.toml: [rnu]: no command of that name; did you mean [run]?",
+        ),
+        ("runs-dir = ''", "run.runs-dir: expected a value, found an empty text"),
     ],
 )
 def test_wrong_files_are_65_in_one_line(cli, project, text, message):
@@ -62,9 +69,43 @@ def test_wrong_files_are_65_in_one_line(cli, project, text, message):
     assert cli("run", "--help").code == 0
 
 
-def test_a_file_of_another_tool_changes_nothing(cli, project):
-    configured(project, "not toml", "pyproject.toml")
+@pytest.mark.parametrize("text", ["not toml", "tool = 3", "[[tool]]"])
+def test_a_file_of_another_tool_changes_nothing(cli, project, text):
+    configured(project, text, "pyproject.toml")
     assert cli("runs").code == 0
+
+
+def test_a_value_in_place_of_the_table_of_options_is_65(cli, project):
+    configured(project, "[tool]\nagentbench = 3", "pyproject.toml")
+    result = cli("runs")
+    expected = "agentbench: pyproject.toml: tool.agentbench: expected a table of options\n"
+    assert (result.code, result.stderr) == (65, expected)
+
+
+@pytest.mark.parametrize(
+    ("create", "message"),
+    [
+        (lambda path: path.write_bytes(b"jobs = 2\xff"), "byte 9 is not UTF-8"),
+        (lambda path: path.mkdir(), "Is a directory"),
+        (os.mkfifo, "expected a file, found a pipe or a device"),
+        (lambda path: path.symlink_to("nowhere"), "No such file or directory"),
+    ],
+)
+def test_a_file_of_defaults_that_cannot_be_read_is_not_ignored(cli, project, create, message):
+    create(project / "agentbench.toml")
+    result = cli("runs")
+    assert (result.code, result.stderr) == (65, f"agentbench: agentbench.toml: {message}\n")
+
+
+def test_a_byte_order_mark_and_windows_lines_are_accepted(cli, project):
+    (project / "agentbench.toml").write_bytes(b"\xef\xbb\xbf[runs]\r\nlimit = 2\r\n")
+    assert cli("runs").code == 0
+
+
+def test_a_default_needs_no_other_option(cli, project):
+    configured(project, "[compare]\nstrict = true\n[audit]\nseconds = 5\n")
+    for command in (("compare", "a", "b"), ("audit", "nowhere")):
+        assert "goes with" not in cli(*command).stderr
 
 
 def test_folder_of_runs_comes_from_the_environment(cli, runs_dir, monkeypatch):

@@ -1,4 +1,5 @@
 import json
+import os
 
 import pytest
 
@@ -61,7 +62,23 @@ def test_damaged_run_is_listed_and_older_runs_are_counted(cli, folder):
 def test_folder_without_runs_says_so(cli, tmp_path):
     result = cli("runs", "--runs-dir", tmp_path)
     assert (result.code, result.stdout) == (0, "")
-    assert "no such run" in result.stderr
+    assert "no run here yet; `agentbench run` creates one" in result.stderr
+
+
+def test_filters_that_match_no_run_say_so(cli, runs_dir):
+    result = cli("runs", "--agent", "[", "--runs-dir", runs_dir)
+    assert (result.code, result.stdout) == (0, "")
+    assert result.stderr == f"{runs_dir}: has runs, but none matches\n"
+
+
+def test_a_pipe_in_place_of_run_json_hides_no_other_run(cli, runs_dir):
+    before = cli("runs", "--runs-dir", runs_dir).stdout
+    (runs_dir / "broken").mkdir()
+    os.mkfifo(runs_dir / "broken" / "run.json")
+    assert cli("runs", "--runs-dir", runs_dir).stdout == before
+    message = cli("show", "broken", "--runs-dir", runs_dir).stderr
+    assert "broken: no run with that name" in message
+    assert "did you mean broken" not in message
 
 
 def test_run_is_found_by_its_note_and_a_wrong_name_gets_near_ones(folder):

@@ -286,6 +286,8 @@ def test_a_wrong_task_is_an_error_of_its_scoring_only(
     ("arguments", "message"),
     [
         ({}, "expected a patch or a tree, found neither"),
+        ({"patch": 3}, "patch: expected a path, text or bytes, found 3"),
+        ({"tree": []}, r"tree: expected a path, text or bytes, found \[\]"),
         ({"patch": "", "tree": "."}, "expected a patch or a tree, found both"),
     ],
 )

@@ -107,3 +107,48 @@ def test_faults_are_raised_at_once_and_not_at_the_first_record(task, provider, o
         run_tasks([task], "nobody", sandbox=provider, options=options)
     with pytest.raises(InputError):
         run_tasks([tmp_path / "nothing"], "noop", sandbox=provider, options=options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"tasks": ""}, "tasks: expected a loaded task, or the path of a task"),
+        ({"tasks": 3}, "found 3"),
+        ({"tasks": None}, "found None"),
+        ({"tasks": ["tasks", 3]}, "found 3"),
+        ({"sandbox": None}, "sandbox: expected auto, docker, bubblewrap, process or a provider"),
+        ({"sandbox": "dcoker"}, "unknown sandbox 'dcoker'"),
+        ({"options": {}}, "options: expected RunOptions(…), found {}"),
+        ({"attempts": "x"}, "attempts: 'x' is not a whole number"),
+        ({"attempts": 10**20}, "attempts: 100000000000000000000 is above 100000"),
+        ({"agent": None}, "agent is missing"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(task, provider, options, arguments, message):
+    given = {"tasks": task, "agent": "noop", "sandbox": provider, "options": options, **arguments}
+    with pytest.raises(UsageError, match=re.escape(message)):
+        list(run_tasks(given.pop("tasks"), given.pop("agent"), **given))
+    assert not options.runs_dir.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"attempts": 1.5}, "attempts: 1.5 is not a whole number"),
+        ({"probe": "maybe"}, "probe: 'maybe' is neither true nor false"),
+        ({"say": 3}, "say: 3 is not a function"),
+        ({"runs_dir": 3}, "runs_dir: 3 is not a path"),
+        ({"agent_timeout": "soon"}, "agent_timeout: 'soon' is neither a number of seconds nor a"),
+        ({"agent_timeout": float("nan")}, "agent_timeout: nan is neither a number of seconds"),
+    ],
+)
+def test_options_of_a_wrong_type_are_refused_without_words_of_a_library(arguments, message):
+    with pytest.raises(UsageError, match=re.escape(f"RunOptions: {message}")) as refused:
+        RunOptions(**arguments)
+    assert "Input should" not in str(refused.value)
+
+
+def test_a_cost_limit_that_no_sum_reaches_is_refused(task, provider, options):
+    endless = options.replace(max_cost_usd=float("nan"))
+    with pytest.raises(UsageError, match="max_cost_usd: nan is not a number of at least 0"):
+        run_tasks(task, "noop", sandbox=provider, options=endless)

@@ -54,7 +54,7 @@ def test_task_that_was_not_imported_has_no_origin(tmp_path):
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        (b"{", "Invalid JSON"),
+        (b"{", "expected JSON: "),
         (b'{"instance_id": "a", "repo": "b"}', "fail_to_pass: is missing"),
         (b'{"schema_version": 2}', "schema_version: 2 is not 1"),
     ],
@@ -135,7 +135,7 @@ def test_a_document_is_a_list_a_dictionary_or_one_entry(tmp_path, document, foun
     [
         ("", "is not JSON: "),
         ("[1", "is not JSON: "),
-        ("7", "expected a list of objects, found int"),
+        ("7", "expected a list of objects, found 7"),
         ("\ufeff[]", "begins with a byte order mark; save it as UTF-8 without one"),
     ],
 )
@@ -152,7 +152,7 @@ def test_entry_that_is_no_object_is_rejected(tmp_path):
     path.write_text('[{"a": 1}, 5]')
     first, second = read_rows(path)
     assert first.value == {"a": 1}
-    assert str(second) == f"{path}: entry 2: expected an object, found int"
+    assert str(second) == f"{path}: entry 2: expected an object, found 5"
 
 
 def test_too_large_document_is_rejected(tmp_path, monkeypatch):

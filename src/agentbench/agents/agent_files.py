@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from agentbench.core.files import owned_folder
+from agentbench.core.files import describe_read_error, owned_folder
 from agentbench.errors import UsageError
 from agentbench.sandbox.interface import ReadOnlyMount
 
@@ -38,7 +38,8 @@ class AgentFiles:
         Raises:
             UsageError: one does not exist or cannot be copied, or two have the same name.
         """
-        self._paths = [path.resolve() for path in paths]
+        # Unlike `Path.resolve`, this follows links that lead in a circle.
+        self._paths = [Path(os.path.realpath(path)) for path in paths]
         names = [path.name for path in self._paths]
         if len(set(names)) < len(names):
             raise UsageError(f"--agent-files: expected different names, found {', '.join(names)}")
@@ -47,6 +48,10 @@ class AgentFiles:
             self._folder = stack.enter_context(owned_folder("agentbench-files-")) / "files"
             self._folder.mkdir()
             for path in self._paths:
+                if not path.name:
+                    raise UsageError(
+                        f"--agent-files: {path} has no name; name files or folders in it"
+                    )
                 if not path.exists():
                     what = "expected a file or a folder, found nothing"
                     raise UsageError(f"--agent-files: {what} at {path}")
@@ -61,7 +66,8 @@ class AgentFiles:
                         is_program = copy.is_dir() or copy.stat().st_mode & stat.S_IXUSR
                         copy.chmod(0o755 if is_program else 0o644)
                 except (OSError, RecursionError) as error:  # shutil.Error is an OSError
-                    why = error.args[0][0][2] if isinstance(error, shutil.Error) else error
+                    is_many = isinstance(error, shutil.Error)
+                    why = error.args[0][0][2] if is_many else describe_read_error(error)
                     raise UsageError(f"--agent-files {path}: cannot be copied: {why}") from error
             weakref.finalize(self, stack.pop_all().close)
 

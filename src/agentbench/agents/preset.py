@@ -16,7 +16,7 @@ from agentbench.agents import client_bundles
 from agentbench.agents.command import outcome_of, run_with_model
 from agentbench.agents.interface import AgentOutcome, Budget
 from agentbench.agents.mcp_configuration import McpForm, with_servers
-from agentbench.core.files import FileContent
+from agentbench.core.files import FileContent, describe_read_error, read_regular_file
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError, UsageError
 from agentbench.models.interface import ApiFormat, ModelEndpoint
@@ -194,9 +194,9 @@ def find_preset(name: str) -> Preset | None:
     if name.endswith(PRESET_SUFFIX):
         path = Path(name)
         try:
-            text = path.read_text("utf-8")
+            text = read_regular_file(path).decode()
         except (OSError, UnicodeDecodeError) as error:
-            why = getattr(error, "strerror", None) or error
+            why = describe_read_error(error)
             raise InputError(f"{path}: a preset that cannot be read: {why}") from error
         return parse_preset(text, str(path))
     return next((preset for preset in shipped_presets() if preset.name == name), None)

@@ -131,8 +131,10 @@ def create_agent(  # noqa: PLR0913 - the options that an agent may need
     if ":" in name:
         return _as_agent(name, _import_attribute(name))
     known = ", ".join(available_agents())
+    shown = name if name.split() == [name] else repr(name)
     raise UsageError(
-        f"--agent {name}: no such agent; known: {known}, package.module:attribute, or a preset.toml"
+        f"--agent {shown}: no such agent; known: {known}, package.module:attribute, "
+        "or a preset.toml"
     )
 
 

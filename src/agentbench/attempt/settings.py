@@ -44,6 +44,10 @@ _SECONDS: Mapping[StageName, Callable[[Task], float]] = MappingProxyType(
 )
 
 
+MOST_ATTEMPTS = 100_000
+"""At each task: a plan has a row for each attempt, so that more would fill the memory."""
+
+
 class RunSettings(Schema):
     """Every option of a run that does not depend on the machine it runs on."""
 
@@ -129,8 +133,13 @@ class RunSettings(Schema):
         """
         if self.attempts < 1:
             raise UsageError(f"--attempts: {self.attempts} is not above 0")
+        if self.attempts > MOST_ATTEMPTS:
+            raise UsageError(f"--attempts: {self.attempts} is above {MOST_ATTEMPTS}")
         if self.retries < 0:
             raise UsageError(f"--retries: {self.retries} is below 0")
+        # No sum reaches NaN, so such a limit would never hold.
+        if self.max_cost_usd is not None and not self.max_cost_usd >= 0:
+            raise UsageError(f"--max-cost: {self.max_cost_usd} is not a number of at least 0")
         if self.max_failures is not None and self.max_failures < 1:
             raise UsageError(f"--max-failures: {self.max_failures} is not above 0")
         if self.max_outage is not None and self.max_outage < timedelta(0):

@@ -9,6 +9,7 @@ from pathlib import Path
 from agentbench.attempt.record import AttemptRecord
 from agentbench.audit.patch import FilePatch, parse_patch
 from agentbench.audit.task_facts import TaskFacts
+from agentbench.core.files import describe_read_error
 from agentbench.errors import InputError
 from agentbench.runs.store.configuration import RunConfiguration
 from agentbench.runs.store.reading import read_run
@@ -56,7 +57,7 @@ class RunFolder:
         except FileNotFoundError:
             raise UnreadableRunFileError("is missing") from None
         except (OSError, RuntimeError) as error:  # RuntimeError: links that lead in a circle
-            raise UnreadableRunFileError(f"cannot be read: {error}") from None
+            raise UnreadableRunFileError(f"cannot be read: {describe_read_error(error)}") from None
         except ValueError as error:
             raise UnreadableRunFileError(str(error)) from None
         try:
@@ -122,7 +123,7 @@ def _refuse_irregular(path: Path, *, must_be: bool) -> None:
             raise InputError(f"{path}: is missing; expected a run's folder") from None
         return
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from None
+        raise InputError(f"{path}: cannot be read: {describe_read_error(error)}") from None
     if not stat.S_ISREG(mode.st_mode):
         raise InputError(f"{path}: expected a regular file, found a link, folder or device")
     if must_be and mode.st_size > _CONFIGURATION_BYTES:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -12,6 +13,7 @@ from agentbench.cli.file_defaults import file_defaults
 from agentbench.cli.process_setup import EXIT_CODE_MEANINGS
 from agentbench.core.display_text import printable
 from agentbench.core.extensions import Slot, offers
+from agentbench.errors import UsageError
 
 if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
@@ -79,6 +81,9 @@ class LazyCommands(TyperGroup):
             # Our own output is guarded, so this pipe is another one: a bug, not exit code 1.
             raise RuntimeError(f"a pipe or socket broke: {error}") from error
         except typer.BadParameter as error:
+            # typer puts each choice of a missing option on a line of its own.
+            if "\n" in (text := error.format_message()):
+                raise UsageError(" ".join(text.split())) from None
             from pydantic import ValidationError
 
             from agentbench.core.schema import describe_wrong_value
@@ -104,6 +109,11 @@ _RANGES = (
 )
 
 
+# How the help of an option begins that has no effect without another one.
+_NEEDED = re.compile(r"With (-[^:]+): ")
+_FLAG = re.compile(r"(?<!\S)(-[\w-]+)(?: (?!or\b)(\w+))?")
+
+
 class GroupedCommand(TyperCommand):
     """A command whose help groups its options by their panels, and that has file defaults."""
 
@@ -111,8 +121,10 @@ class GroupedCommand(TyperCommand):
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401 - whatever typer hands on
         super().__init__(*arguments, **settings)
-        for param in self.params:
-            _name_value(cast("Parameter", param))
+        parameters = [cast("Parameter", param) for param in self.params]
+        self._paths = [each for each in parameters if "path" in each.bare_type().lower()]
+        for param in parameters:
+            _name_value(param)
 
     def make_context(
         self,
@@ -125,9 +137,46 @@ class GroupedCommand(TyperCommand):
         is_own = parent is not None and parent.parent is None
         if is_own and not extra.get("resilient_parsing"):
             is_help = not {"-h", "--help"}.isdisjoint(args)
-            defaults = {} if is_help else file_defaults(str(info_name), self.params)
+            name, known = str(info_name), SHORT_HELP
+            defaults = {} if is_help else file_defaults(name, self.params, commands=known)
             extra.setdefault("default_map", defaults)
-        return super().make_context(info_name, args, parent, **extra)
+        if not extra.get("resilient_parsing"):
+            self._refuse_empty_values(args)
+        ctx = super().make_context(info_name, args, parent, **extra)
+        if not ctx.resilient_parsing:
+            self._refuse_idle_options(ctx)
+        return ctx
+
+    def _refuse_empty_values(self, args: list[str]) -> None:
+        """Refuse empty arguments and paths, as `--out "$UNSET"`: they would mean this folder."""
+        options = {flag: param for param in self.params for flag in param.opts}
+        for before, text in pairwise(["", *args]):
+            flag, _, joined = text.partition("=")
+            is_joined = text.startswith("--") and "=" in text
+            if joined if is_joined else text:
+                continue
+            name = flag if is_joined else before
+            option = options.get(name)
+            is_argument = not is_joined and (option is None or getattr(option, "is_flag", False))
+            if is_argument or option in self._paths:
+                what = "expected an argument" if is_argument else f"{name}: expected a path"
+                raise UsageError(f"{what}, found an empty text; is a shell variable not set?")
+
+    def _refuse_idle_options(self, ctx: "Context") -> None:
+        """Refuse options without the one that they need, which their helps begin with."""
+        options = {flag: param for param in self.params for flag in param.opts}
+        for param in self.params:
+            needed = _NEEDED.match(getattr(param, "help", None) or "")
+            source = ctx.get_parameter_source(str(param.name))
+            # A file's defaults are for runs with and without the other option.
+            if needed is None or source is None or source.name != "COMMANDLINE":
+                continue
+            for flag, word in _FLAG.findall(needed[1]):
+                value = ctx.params.get(str(options[flag].name))
+                if str(value) == word if word else value not in (None, False):
+                    break
+            else:
+                raise UsageError(f"{param.opts[-1]} goes with {needed[1]}")
 
     def collect_usage_pieces(self, ctx: "Context") -> list[str]:
         # typer would print {RUN} for a required argument.

@@ -19,6 +19,7 @@ from agentbench.cli.process_setup import ExitCode
 from agentbench.core import host
 from agentbench.core.display_text import counted, printable
 from agentbench.core.extensions import Slot, load_offer
+from agentbench.core.files import describe_read_error
 from agentbench.errors import InputError, UsageError
 from agentbench.sandbox.back_ends import SandboxName
 from agentbench.scoring.evidence import Severity
@@ -130,7 +131,7 @@ def _folder_for(path: str, runs_dir: Path) -> Path:
         if not folder.exists():
             return find_run(path, runs_dir)
     except (OSError, ValueError) as error:  # a name too long, or one with a NUL
-        raise InputError(f"{path!r}: cannot be read: {error}") from None
+        raise InputError(f"{path!r}: cannot be read: {describe_read_error(error)}") from None
     except InputError:
         pass  # it is not a run's name either; the message below says so
     hint = "; give one of the runs in it" if any(folder.glob("*/run.json")) else ""

@@ -1,5 +1,6 @@
 """`agentbench compare`."""
 
+import os
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -87,7 +88,12 @@ def compare(
     from agentbench.report.json_documents import ComparisonDocument
     from agentbench.report.leaderboard import label_runs
     from agentbench.report.reported_run import ReportedRun
-    from agentbench.report.text_reports import RunNames, comparison_markdown, print_comparison
+    from agentbench.report.text_reports import (
+        RunNames,
+        check_summary,
+        comparison_markdown,
+        print_comparison,
+    )
     from agentbench.report.text_table import console_of
     from agentbench.report.unfair_tasks import rates_of_comparison
     from agentbench.runs.store.store import find_run
@@ -97,8 +103,8 @@ def compare(
         raise UsageError("--behaviour is for tables; use agentbench behaviour RUN_A RUN_B --json")
     if exclude_unfair and (as_json or format_name is ComparisonFormat.JSON):
         raise UsageError("--exclude-unfair is for the table and --format markdown")
-    if strict and not fail_on_regression:
-        raise UsageError("--strict goes with --fail-on-regression")
+    if github_summary:
+        check_summary(os.environ)
     if as_json and format_name is ComparisonFormat.MARKDOWN:
         raise UsageError("--json and --format markdown contradict each other")
     # `alpha <= 0 or alpha >= 1` would accept NaN: a gate that can never fall is none.

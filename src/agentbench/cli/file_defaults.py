@@ -3,13 +3,15 @@
 Only the files of the current folder count, as the default of --runs-dir does.
 """
 
+import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentbench.core.files import describe_read_error, read_regular_file
 from agentbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,8 +26,15 @@ _REFUSED = ("agent-files", "allow-env", "allow-unsandboxed", "base-url", "regist
 _UNSAFE_VALUES = {"agent": re.compile(r"(?!predictions:).*:"), "sandbox": re.compile("process$")}
 
 
-def file_defaults(command: str, params: "list[Parameter]") -> dict[str, Any]:
+def file_defaults(
+    command: str, params: "list[Parameter]", *, commands: Collection[str]
+) -> dict[str, Any]:
     """The defaults of a command, by the names of its parameters.
+
+    Args:
+        command: The command.
+        params: Its arguments and options.
+        commands: All commands, each of which may have a table.
 
     Raises:
         InputError: the file cannot be read, or has an unknown key or a wrong value.
@@ -42,6 +51,10 @@ def file_defaults(command: str, params: "list[Parameter]") -> dict[str, Any]:
     for key in shared.keys() - set(_SHARED):
         hint = f"only {', '.join(_SHARED)} are for all commands; others belong to [run] or another"
         raise InputError(f"{where}: {key}: {hint} command's table")
+    for table in tables.keys() - shared.keys() - set(commands):
+        near = get_close_matches(table, commands, n=1)
+        hint = f"; did you mean [{near[0]}]?" if near else ""
+        raise InputError(f"{where}: [{table}]: no command of that name{hint}")
     own = tables.get(command, {})
     found = {}
     for key, value in {**{k: v for k, v in shared.items() if k in options}, **own}.items():
@@ -62,17 +75,20 @@ def file_defaults(command: str, params: "list[Parameter]") -> dict[str, Any]:
 def _read_tables() -> tuple[str, Mapping[str, Any]]:
     for name in (_OWN_FILE, _PROJECT_FILE):
         path = Path(name)
-        if not path.is_file():
+        if not os.path.lexists(path):
             continue
         try:
-            content = tomllib.loads(path.read_text("utf-8"))
-        except (OSError, ValueError) as error:
+            content = tomllib.loads(read_regular_file(path).decode("utf-8-sig"))
+        except (OSError, ValueError, RecursionError) as error:
             # Another tool's file is not ours to refuse.
             if name == _PROJECT_FILE:
                 continue
-            raise InputError(f"{path}: {error}") from None
+            raise InputError(f"{path}: {describe_read_error(error)}") from None
         if name == _PROJECT_FILE:
-            content = content.get("tool", {}).get("agentbench", {})
+            tools = content.get("tool", {})
+            content = tools.get("agentbench", {}) if isinstance(tools, dict) else {}
+            if not isinstance(content, dict):
+                raise InputError(f"{path}: tool.agentbench: expected a table of options")
         if content:
             return name if name == _OWN_FILE else f"{name}: tool.agentbench", content
     return "", {}
@@ -92,4 +108,6 @@ def _value(param: "Parameter", value: object, where: str) -> object:
         return [str(each) for each in values]
     if isinstance(value, list):
         raise InputError(f"{where}: expected one value, found a list")
+    if value == "":
+        raise InputError(f"{where}: expected a value, found an empty text")
     return str(value)

@@ -107,7 +107,7 @@ Quiet = Annotated[
 ]
 Verbose = Annotated[
     bool,
-    output_option("-v", "--verbose", help="With --quiet: still print a line for every attempt."),
+    output_option("-v", "--verbose", help="Print a line for every attempt even with --quiet."),
 ]
 Jobs = Annotated[
     str,
@@ -171,7 +171,7 @@ Sample = Annotated[
         "--sample", help="A random sample of this many tasks, the same for the same seed.", min=1
     ),
 ]
-SampleSeed = Annotated[int, task_option("--sample-seed", help="The seed of --sample.")]
+SampleSeed = Annotated[int, task_option("--sample-seed", help="With --sample: its seed.")]
 Model = Annotated[
     str | None,
     agent_option("-m", "--model", help="provider/name, or a name on your own server (--base-url)."),
@@ -230,6 +230,18 @@ def _refusing(parse: Callable[[str], _Value]) -> Callable[[str], _Value]:
             raise typer.BadParameter(str(error)) from None
 
     return parsed
+
+
+def refuse_report_path(report: Path | None) -> None:
+    """Refuse a `--report` that cannot be written, before the hours that its content takes.
+
+    Raises:
+        BadParameter: its folder does not exist, or it is a folder itself.
+    """
+    if report is not None and not report.parent.is_dir():
+        raise typer.BadParameter(f"{report.parent} is not a folder", param_hint="--report")
+    if report is not None and report.is_dir():
+        raise typer.BadParameter(f"{report} is a folder; name a file", param_hint="--report")
 
 
 def duration_option(flag: str, help_text: str, *, bare_unit: str, rich_help_panel: str) -> object:
@@ -334,6 +346,15 @@ class TaskFilters:
     sample_seed: SampleSeed = 0
     limit: Limit = None
 
+    def check(self) -> None:
+        """Refuse options that contradict each other.
+
+        Raises:
+            UsageError: two of them do.
+        """
+        if self.sample is not None and self.limit is not None:
+            raise UsageError("--sample and --limit contradict each other: each sets the number")
+
     def select(self, catalogue: "LoadedTasks") -> "list[Task]":
         """Filter tasks; prints their warnings, and the seed of a sample, on stderr.
 
@@ -359,14 +380,15 @@ class TaskFilters:
             InputError: none is left.
             UsageError: two options contradict each other.
         """
-        if self.sample is not None and self.limit is not None:
-            raise UsageError("--sample and --limit contradict each other: each sets the number")
+        self.check()
         selected = [
             each
             for each in ids
             if is_selected(each, self.filter_globs)
             and not (self.exclude and is_selected(each, self.exclude))
         ]
+        if not (known or ids):
+            raise InputError("no task to select from: none of its entries is a task")
         if not selected:
             filters = [" or ".join(f"--filter {glob!r}" for glob in self.filter_globs or ())]
             filters += [f"--exclude {glob!r}" for glob in self.exclude or ()]

@@ -86,7 +86,7 @@ def report(
     instances_dir: Annotated[
         Path | None,
         options.output_option(
-            "--instances", help="With swebench: a folder for each instance's report."
+            "--instances", help="With --format swebench: a folder for each instance's report."
         ),
     ] = None,
     behaviour: options.WithBehaviour = False,
@@ -118,8 +118,10 @@ def report(
         extras.require(f"--format {format_name}", needed)
     if format_name == ReportFormat.PARQUET and output is None and sys.stdout.isatty():
         raise UsageError("--format parquet: expected a file, found a terminal; add -o FILE.parquet")
-    if instances_dir is not None and format_name not in offers(Slot.REPORT_FOLDER):
-        raise UsageError("--instances goes with --format swebench")
+    if github_summary:
+        from agentbench.report.text_reports import check_summary
+
+        check_summary(os.environ)
     is_printed = format_name == ReportFormat.TABLE and output is None
     if behaviour and not is_printed and format_name not in offers(Slot.REPORT_WITH_BEHAVIOUR):
         raise UsageError(
@@ -127,6 +129,8 @@ def report(
         )
     if exclude_unfair and format_name not in _WITH_QUALITIES:
         raise UsageError("--exclude-unfair is for the table and --format markdown")
+    if instances_dir is not None and instances_dir.exists() and not instances_dir.is_dir():
+        raise UsageError(f"--instances: {instances_dir}: expected a folder, found a file")
     folders = without_duplicates([find_run(name, runs_dir) for name in runs or ["last"]])
     read = [ReportedRun.read(folder) for folder in folders]
     for run in read:

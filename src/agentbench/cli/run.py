@@ -103,7 +103,7 @@ class RunSelection(options.TaskFilters):
         Path | None,
         options.task_option(
             "--repos",
-            help="With -d: directory of local clones (owner/name); others are cloned from GitHub.",
+            help="Directory of local clones (owner/name) for -d; others are cloned from GitHub.",
         ),
     ] = None
     rerun_failed: Annotated[
@@ -137,6 +137,7 @@ class RunSelection(options.TaskFilters):
             raise UsageError("--repos belongs to -d; a task folder names its own repository")
         if self.dataset is not None and (self.tasks or self.rerun_failed or self.tag):
             raise UsageError("-d excludes TASKS, --rerun-failed and --tag; select with --filter")
+        self.check()
         if self.rerun_failed is None:
             if not self.tasks and self.dataset is None:
                 raise UsageError(
@@ -346,26 +347,13 @@ def run(
     Example: agentbench run tasks/ --agent-command ./fix.sh -k 3
     """
     from agentbench.runs.argument_names import argument_of
+    from agentbench.runs.components import agent_of
     from agentbench.runs.options import RunOptions
     from agentbench.runs.start import check_solutions
     from agentbench.validation.stored_proof import read_proof
     from agentbench.validation.task_quality import quality_in_proof
 
     cache_dir = usable_cache_dir()
-    failed = selection.failed_attempts(runs_dir)
-    validation = options.ValidationOptions(
-        jobs=jobs, sandbox=sandbox, allow_env=allow_env, runs_dir=runs_dir,
-        quiet=quiet, verbose=verbose,
-    )  # fmt: skip
-    selected = selection.with_set(validation).load(cache_dir, failed)
-    if failed is None:
-        check_solutions(agent.agent, selected)
-    qualities = {
-        task.id: quality_in_proof(read_proof(task.folder, digest=task.digest)) for task in selected
-    }
-    selected = selection.without_unfair(selected, qualities)
-    from agentbench.runs.start import start_run
-
     # fmt: off
     run_options = RunOptions(
         agent=agent.agent, agent_command=agent.agent_command,
@@ -388,6 +376,24 @@ def run(
         cache_dir=cache_dir, say=say_nothing if quiet else say_line,
     )
     # fmt: on
+    failed = selection.failed_attempts(runs_dir)
+    if selection.dataset is not None:
+        # Before an import that may take hours; without tasks, the oracle needs no solution.
+        run_options.check()
+        agent_of(run_options, [])
+    validation = options.ValidationOptions(
+        jobs=jobs, sandbox=sandbox, allow_env=allow_env, runs_dir=runs_dir,
+        quiet=quiet, verbose=verbose,
+    )  # fmt: skip
+    selected = selection.with_set(validation).load(cache_dir, failed)
+    if failed is None:
+        check_solutions(agent.agent, selected)
+    qualities = {
+        task.id: quality_in_proof(read_proof(task.folder, digest=task.digest)) for task in selected
+    }
+    selected = selection.without_unfair(selected, qualities)
+    from agentbench.runs.start import start_run
+
     if failed is not None:
         # A rerun has the options of its run, except those that the user gave.
         sources = {name: ctx.get_parameter_source(name) for name in ctx.params}

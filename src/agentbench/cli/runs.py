@@ -57,7 +57,8 @@ def runs(
 
     selected: list[ReportedRun] = []
     more = 0
-    for folder in run_folders(runs_dir, validation=validation):
+    folders = run_folders(runs_dir, validation=validation)
+    for folder in folders:
         if len(selected) < limit:
             # Records are read of listed runs only.
             run = ReportedRun.read(folder)
@@ -69,7 +70,12 @@ def runs(
         typer.echo(json.dumps(rows, indent=1))
         return
     if not rows:
-        typer.echo(f"{runs_dir}: no such run; `agentbench run` creates one", err=True)
+        hint = (
+            "has runs, but none matches"
+            if folders
+            else "no run here yet; `agentbench run` creates one"
+        )
+        typer.echo(f"{runs_dir}: {hint}", err=True)
         return
     names = list(rows[0])
     # A column that says nothing is left out.

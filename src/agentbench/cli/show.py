@@ -85,7 +85,9 @@ def show(
     if not found:
         names = sorted({f"{each.task_id} {each.attempt}" for each in reading.summaries})
         known = list_with_more(names, _MAX_NAMED)
-        raise InputError(f"{store.folder}: no attempt {attempt} at {task}; known: {known}")
+        raise InputError(
+            f"{store.folder}: no attempt {attempt} at {task}; known: {known or 'none'}"
+        )
     (record,) = reading.records(found[-1:])
     if as_json:
         typer.echo(record.model_dump_json(indent=1))
@@ -170,13 +172,18 @@ def explanation(what: str | None, stage: str | None) -> str:
     Raises:
         UsageError: there is no such reason or stage.
     """
+    is_code = what is not None and re.fullmatch(r"-?[0-9]{1,5}", what)
+    if stage is not None and not is_code:
+        raise UsageError(
+            "--stage goes with an exit code, as in `agentbench explain 137 --stage setup`"
+        )
     if stage is not None and stage not in set(StageName):
         raise UsageError(f"--stage: {stage!r} is not a stage; expected {', '.join(StageName)}")
     if what is None:
         reasons = "\n".join(f"{r.precedence:>2} {r:<22} {r.description}" for r in _reasons())
         listed = fill(", ".join(sorted(_words())), width=100, break_on_hyphens=False)
         return f"{reasons}\n\nWords of reports, and rules of findings:\n{listed}"
-    if re.fullmatch(r"-?[0-9]{1,5}", what):
+    if is_code:
         code = int(what)
         of_stage = explain_exit_code(code, stage)
         if stage is not None or code not in set(ExitCode):

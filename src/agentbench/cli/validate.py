@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from agentbench.validation.task_validation import ValidationResult
 
 _WITHIN = timedelta(minutes=5)
+_MEASURED = "With --strength, --stronger-tests or --min-strength:"
 
 RecordOption = Annotated[
     bool,
@@ -58,12 +59,14 @@ class StrengthOptions:
     ] = False
     mutants: Annotated[
         int,
-        options.validation_option("--mutants", help="At most this many mutants per task.", min=1),
+        options.validation_option(
+            "--mutants", help=f"{_MEASURED} at most this many mutants per task.", min=1
+        ),
     ] = 60
     mutant_seed: Annotated[
         int,
         options.validation_option(
-            "--mutant-seed", help="The seed that selects mutants, if there are more."
+            "--mutant-seed", help=f"{_MEASURED} the seed that selects mutants, if there are more."
         ),
     ] = 0
     stronger_tests: Annotated[
@@ -79,8 +82,8 @@ class StrengthOptions:
         float,
         options.validation_option(
             "--search-seconds",
-            help="Search this long for an input on which a missed change differs from the "
-            "reference solution; 0 searches for none.",
+            help=f"{_MEASURED} search this long for an input on which a missed change differs from "
+            "the reference solution; 0 searches for none.",
             min=0,
         ),
     ] = 20
@@ -147,8 +150,7 @@ def validate(
         validate_folders,
     )
 
-    if report is not None and not report.parent.is_dir():
-        raise typer.BadParameter(f"{report.parent} is not a folder", param_hint="--report")
+    options.refuse_report_path(report)
     settings = validation_settings(
         validation, preparation, write_ids=write_ids, record=record, resume=resume
     )

@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
@@ -55,6 +56,36 @@ def write_atomically(path: Path, content: bytes, *, durable: bool = False) -> No
         raise
     if durable:
         sync_folder(path.parent)
+
+
+def refuse_special_file(path: Path) -> None:
+    """Refuse a pipe or a device, whose reading may never end.
+
+    Raises:
+        OSError: it is one, or does not exist.
+    """
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise OSError(errno.EINVAL, "expected a file, found a pipe or a device")
+
+
+def read_regular_file(path: Path) -> bytes:
+    """The content of a file that a user named.
+
+    Raises:
+        OSError: it cannot be read, or is a pipe or a device.
+    """
+    refuse_special_file(path)
+    return path.read_bytes()
+
+
+def describe_read_error(error: Exception) -> str:
+    """Why a file cannot be read, in words for users."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start + 1} is not UTF-8"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return getattr(error, "strerror", None) or str(error)
 
 
 def sync_folder(folder: Path) -> None:

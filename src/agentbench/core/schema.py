@@ -33,12 +33,20 @@ _MESSAGES: Mapping[str, str] = MappingProxyType(
         "string_pattern_mismatch": "does not match {pattern}",
         "bool_type": "is neither true nor false",
         "int_type": "is not a whole number",
+        "int_from_float": "is not a whole number",
         "int_parsing": "is not a whole number",
+        "int_parsing_size": "is too large",
+        "bool_parsing": "is neither true nor false",
+        "callable_type": "is not a function",
+        "path_type": "is not a path",
+        "time_delta_parsing": "is neither a number of seconds nor a timedelta",
+        "time_delta_type": "is neither a number of seconds nor a timedelta",
         "float_parsing": "is not a number",
         "float_type": "is not a number",
         "finite_number": "is not a finite number",
         "literal_error": "is not {expected}",
         "enum": "is not {expected}",
+        "json_invalid": "expected JSON: {error}",
         "value_error": "{error}",
     }
 )
@@ -91,7 +99,7 @@ def describe_validation_error(detail: ErrorDetails, root: type[Schema]) -> str:
     # Such a message is about the table, or names the value itself.
     if message.startswith(("needs", "with", "takes", "expected")):
         return f"{where}: {message}" if where else message
-    return f"{where}: {_shortened_repr(detail['input'])} {message}"
+    return f"{f'{where}: ' if where else ''}{_shortened_repr(detail['input'])} {message}"
 
 
 def describe_wrong_value(detail: ErrorDetails) -> str:
@@ -115,7 +123,7 @@ def _shortened_repr(value: object) -> str:
     try:
         text = without_credentials(repr(value))
     except (ValueError, RecursionError):  # a number of too many digits, or a list of lists of …
-        return f"a huge {type(value).__name__}"
+        return "a huge value"
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
@@ -137,4 +145,4 @@ def _suggestion(detail: ErrorDetails, root: type[Schema]) -> str:
             continue
         if key in owner.model_fields:
             return f"; it belongs to [{name}]"
-    return f"; known here: {', '.join(known)}"
+    return f"; known here: {', '.join(known)}" if known else ""

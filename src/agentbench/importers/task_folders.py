@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 from pydantic import Field, ValidationError
 
-from agentbench.core.files import FileContent
+from agentbench.core.files import FileContent, describe_read_error, read_regular_file
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError, UsageError
 from agentbench.tasks.dataset_rows import Rejection
@@ -109,11 +109,13 @@ def read_text(path: Path) -> str | Rejection:
         size = path.stat().st_size
         if size > _MAX_TEXT_BYTES:
             return Rejection(where=where, what=f"has {size} bytes, more than {_MAX_TEXT_BYTES}")
-        text = path.read_bytes().decode("utf-8")
+        text = read_regular_file(path).decode("utf-8")
     except FileNotFoundError:
         return Rejection(where=where, what="is missing")
     except (OSError, UnicodeDecodeError) as error:
-        return Rejection(where=where, what=f"cannot be read as UTF-8 text: {error}")
+        return Rejection(
+            where=where, what=f"cannot be read as UTF-8 text: {describe_read_error(error)}"
+        )
     if text.startswith("\ufeff"):
         return Rejection(where=where, what="begins with a byte order mark; save it without one")
     return text

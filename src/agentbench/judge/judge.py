@@ -32,7 +32,7 @@ from agentbench.judge.scoring import ScoreStream, Scoring, Seconds, Submission, 
 from agentbench.judge.submitted_change import JUDGE_AGENT, SubmittedChange
 from agentbench.judge.task_register import TaskRegister
 from agentbench.judge.verdict_cache import VerdictCache
-from agentbench.runs.argument_names import naming_arguments
+from agentbench.runs.argument_names import check_types, naming_arguments
 from agentbench.runs.executors import MakeAttempt, cluster_of
 from agentbench.runs.executors.local import LocalAttempts, slots_elsewhere
 from agentbench.runs.options import RunOptions
@@ -108,6 +108,7 @@ class Judge:
         Raises:
             UsageError: an option is wrong.
         """
+        check_types(options=options, sandbox=sandbox)
         base = options if options is not None else RunOptions()
         with naming_arguments():
             self._options = base.replace(agent=JUDGE_AGENT, sandbox=sandbox, jobs=jobs, attempts=1)

@@ -57,6 +57,9 @@ class SubmittedChange:
             raise UsageError(
                 "expected a patch or a tree, found " + ("both" if patch else "neither")
             )
+        for name, value in (("patch", patch), ("tree", tree)):
+            if not isinstance(value, Path | str | bytes | None):
+                raise UsageError(f"{name}: expected a path, text or bytes, found {value!r}")
         if isinstance(patch, Path):
             file = patch
             try:

@@ -63,6 +63,8 @@ class TaskRegister:
         """
         with self._loading, naming_arguments():
             path = str(task)
+            if not path:  # it would mean the current folder
+                raise InputError("task: expected the path of a task's folder, found an empty text")
             if isinstance(task, Task):
                 loaded = task
             elif path in self._loaded:

@@ -68,6 +68,8 @@ def local_project(
     if python is not None and found[0].missing:
         path = found[0].command.interpreter
         raise UsageError(f"--python: there is no interpreter at {path}")
+    if python is not None and not os.access(found[0].command.interpreter, os.X_OK):
+        raise UsageError(f"--python: {python} is not a program; name an interpreter or its folder")
     mounts = reporter_mounts()
     # Paths in answers below these folders would tell a client about this machine and its user.
     private = (environ.get("HOME", ""), sys.prefix, sys.base_prefix, tempfile.gettempdir())

@@ -1,5 +1,6 @@
 """The prices and the context windows of known models."""
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping
@@ -13,7 +14,8 @@ from types import MappingProxyType
 
 from pydantic import Field, ValidationError
 
-from agentbench.core.schema import Schema
+from agentbench.core.files import describe_read_error, read_regular_file
+from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
 from agentbench.models.interface import TokenCounts
 
@@ -80,7 +82,7 @@ class Prices:
 @cache
 def known_prices() -> Prices:
     """The prices that agentbench ships."""
-    return _prices((files(__package__) / "prices.json").read_text("utf-8"))
+    return _prices(json.loads((files(__package__) / "prices.json").read_text("utf-8")))
 
 
 def load_prices(path: Path) -> Prices:
@@ -90,17 +92,19 @@ def load_prices(path: Path) -> Prices:
         InputError: the file does not exist or is invalid.
     """
     try:
-        own = _prices(path.read_text("utf-8"))
+        own = _prices(json.loads(read_regular_file(path).decode()))
     except (OSError, UnicodeDecodeError) as fault:
-        raise InputError(f"{path}: cannot be read: {fault}") from fault
+        raise InputError(f"{path}: cannot be read: {describe_read_error(fault)}") from fault
     except ValidationError as fault:
-        faults = (f"{path}: {'.'.join(map(str, e['loc']))}: {e['msg']}" for e in fault.errors())
-        raise InputError(*faults) from fault
+        faults = (describe_validation_error(each, PriceFile) for each in fault.errors())
+        raise InputError(*(f"{path}: {each}" for each in faults)) from fault
+    except (ValueError, RecursionError) as fault:
+        raise InputError(f"{path}: expected JSON: {describe_read_error(fault)}") from fault
     return Prices(by_model=MappingProxyType({**known_prices().by_model, **own.by_model}))
 
 
-def _prices(source: str) -> Prices:
-    lists = PriceFile.model_validate_json(source).lists
+def _prices(document: object) -> Prices:
+    lists = PriceFile.model_validate(document).lists
     merged = {name.lower(): price for each in lists for name, price in each.models.items()}
     return Prices(by_model=MappingProxyType(merged))
 

@@ -6,9 +6,10 @@ mentions, issue references and addresses in the rendered text, except in code.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from rich.console import Console
 
@@ -109,6 +110,33 @@ def causes_markdown(
         yield f"- and {len(failed) - _MAX_CAUSES} more\n"
 
 
+def check_summary(environ: Mapping[str, str]) -> None:
+    """Refuse `--github-summary` where there is no job's summary, before anything is printed.
+
+    Raises:
+        UsageError: this is not a job of GitHub Actions, or the file cannot be written.
+    """
+    with _open_summary(environ):
+        pass
+
+
+@contextmanager
+def _open_summary(environ: Mapping[str, str]) -> Iterator[BinaryIO]:
+    named = environ.get(GITHUB_SUMMARY_VARIABLE)
+    if not named:
+        raise UsageError(
+            f"--github-summary: {GITHUB_SUMMARY_VARIABLE} is not set; GitHub Actions sets it. "
+            "Elsewhere use --format markdown"
+        )
+    try:
+        with Path(named).open("ab") as target:
+            yield target
+    except OSError as error:
+        raise UsageError(
+            f"--github-summary: {named}: cannot be written: {error.strerror}"
+        ) from None
+
+
 def append_summary(chunks: Iterable[str], environ: Mapping[str, str]) -> bool:
     """Append as much Markdown to the job's summary as fits; returns whether all of it did.
 
@@ -117,28 +145,19 @@ def append_summary(chunks: Iterable[str], environ: Mapping[str, str]) -> bool:
     Raises:
         UsageError: this is not a job of GitHub Actions, or the file cannot be written.
     """
-    named = environ.get(GITHUB_SUMMARY_VARIABLE)
-    if not named:
-        raise UsageError(
-            f"--github-summary: {GITHUB_SUMMARY_VARIABLE} is not set; GitHub Actions sets it. "
-            "Elsewhere use --format markdown"
-        )
-    path, note = Path(named), _CUT_NOTE.encode()
-    try:
-        with path.open("ab") as target:
-            remaining_bytes = GITHUB_SUMMARY_BYTES - target.tell() - len(note) - 1
+    note = _CUT_NOTE.encode()
+    with _open_summary(environ) as target:
+        remaining_bytes = GITHUB_SUMMARY_BYTES - target.tell() - len(note) - 1
+        if remaining_bytes < 0:
+            return False
+        # A table must begin on a new line, and another step may have written before.
+        target.write(b"\n")
+        for chunk in chunks:
+            content = chunk.encode(errors="replace")
+            remaining_bytes -= len(content)
+            target.write(content if remaining_bytes >= 0 else note)
             if remaining_bytes < 0:
                 return False
-            # A table must begin on a new line, and another step may have written before.
-            target.write(b"\n")
-            for chunk in chunks:
-                content = chunk.encode(errors="replace")
-                remaining_bytes -= len(content)
-                target.write(content if remaining_bytes >= 0 else note)
-                if remaining_bytes < 0:
-                    return False
-    except OSError as error:
-        raise UsageError(f"--github-summary: {path}: cannot be written: {error}") from None
     return True
 
 

@@ -5,14 +5,14 @@
 True
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
 from agentbench.agents.registry import AgentLike
 from agentbench.attempt.record import AttemptRecord
-from agentbench.errors import InputError
-from agentbench.runs.argument_names import naming_arguments
+from agentbench.errors import InputError, UsageError
+from agentbench.runs.argument_names import check_types, naming_arguments
 from agentbench.runs.options import RunOptions
 from agentbench.runs.run import Run
 from agentbench.runs.start import check_solutions, start_run
@@ -43,6 +43,7 @@ def run_attempt(
         UsageError: there is no such agent.
         UnavailableError: the sandbox is not available.
     """
+    check_types(options=options, sandbox=sandbox)
     with naming_arguments():
         tasks = _loaded([task], options if options is not None else RunOptions())
     if len(tasks) != 1:
@@ -78,9 +79,12 @@ def run_tasks(
         UsageError: there is no such agent.
         UnavailableError: the sandbox is not available.
     """
+    check_types(options=options, sandbox=sandbox)
     base_options = options if options is not None else RunOptions()
     selected = base_options.replace(agent=agent, sandbox=sandbox, attempts=attempts)
-    given = [tasks] if isinstance(tasks, Task | Path | str) else tasks
+    given: list[object] = [tasks]
+    if isinstance(tasks, Iterable) and not isinstance(tasks, Task | Path | str):
+        given = list(tasks)
     with naming_arguments():
         loaded = _loaded(given, selected)
         check_solutions(agent, loaded)
@@ -92,9 +96,18 @@ def _records_of(run: Run) -> Iterator[AttemptRecord]:
         yield from records
 
 
-def _loaded(tasks: Sequence[Task | Path | str], options: RunOptions) -> list[Task]:
-    ready = [task for task in tasks if isinstance(task, Task)]
-    paths = [Path(task) for task in tasks if not isinstance(task, Task)]
+def _loaded(tasks: Sequence[object], options: RunOptions) -> list[Task]:
+    ready: list[Task] = []
+    paths: list[Path] = []
+    for each in tasks:
+        # An empty path would mean the current folder.
+        if not isinstance(each, Task | Path | str) or each == "":
+            what = "a loaded task, or the path of a task, a folder of tasks or a suite file"
+            raise UsageError(f"tasks: expected {what}, found {each!r}")
+        if isinstance(each, Task):
+            ready.append(each)
+        else:
+            paths.append(Path(each))
     if not paths:
         return ready
     return [*ready, *load_tasks(paths, mirrors=Mirrors(options.cache_dir / "mirrors")).tasks]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from agentbench.errors import AgentbenchError, InputError
+from agentbench.errors import AgentbenchError, InputError, UsageError
 from agentbench.runs.options import RunOptions
 
 # A flag and its value; a word of the sentence after the flag is not a value.
@@ -47,6 +47,19 @@ def with_arguments(message: str) -> str:
         return f"{name}{rest}"
 
     return _FLAG.sub(argument, message)
+
+
+def check_types(*, options: object, sandbox: object) -> None:
+    """Refuse arguments of other types, which would fail later, or in words of Python.
+
+    Raises:
+        UsageError: one is neither None nor options of a run, or not a sandbox.
+    """
+    if options is not None and not isinstance(options, RunOptions):
+        raise UsageError(f"options: expected RunOptions(…), found {options!r}")
+    if not isinstance(sandbox, str) and not hasattr(sandbox, "promises"):
+        names = "auto, docker, bubblewrap, process or a provider"
+        raise UsageError(f"sandbox: expected {names}, found {sandbox!r}")
 
 
 @contextmanager

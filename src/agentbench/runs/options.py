@@ -27,6 +27,18 @@ VALIDATION = "validation"  # the folder below `runs_dir` for runs that validate 
 _RESERVED = frozenset({"last", VALIDATION})
 
 
+def refuse_file(runs_dir: Path) -> None:
+    """Refuse a folder of runs that is a file, or a link to nothing.
+
+    Raises:
+        UsageError: it is.
+    """
+    if os.path.lexists(runs_dir) and not runs_dir.is_dir():
+        raise UsageError(
+            f"{runs_dir}: expected a folder of runs, found none; choose another --runs-dir"
+        )
+
+
 class RunOptions(RunSettings):
     """The options of a run; each has the name of its option on the command line."""
 
@@ -80,6 +92,7 @@ class RunOptions(RunSettings):
         super().check()
         if self.jobs is not None and self.jobs < 1:
             raise UsageError(f"--jobs: {self.jobs} is not above 0")
+        refuse_file(self.runs_dir)
         text = self.run_id
         if text is not None:
             # The id is the name of a folder, and an argument of other commands.

@@ -72,10 +72,10 @@ def check_agent_files(options: RunOptions, tasks: Sequence[Task]) -> None:
         UsageError: a task with its tests and solution is among them, or the results of runs.
     """
     answers = {task.folder.resolve(): f"the task {task.id}" for task in tasks}
-    answers[options.runs_dir.resolve()] = "the results of runs"
+    answers[Path(os.path.realpath(options.runs_dir))] = "the results of runs"
     for path in options.agent_files:
         for folder, what in answers.items():
-            if folder.is_relative_to(path.resolve()):
+            if folder.is_relative_to(os.path.realpath(path)):
                 raise UsageError(
                     f"--agent-files {path}: holds {what}, which the agent must not see; name a "
                     "folder that has only the agent's files"

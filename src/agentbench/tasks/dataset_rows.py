@@ -17,7 +17,9 @@ from typing import BinaryIO, Final, Literal, cast
 
 from pydantic import Field, ValidationError
 
+from agentbench.core.display_text import printable
 from agentbench.core.extras import PARQUET, require
+from agentbench.core.files import describe_read_error, refuse_special_file
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError, UsageError
 from agentbench.scoring.evidence import NodeId
@@ -69,6 +71,8 @@ def read_rows(path: Path, *, label: str = "") -> Iterator[DatasetRow | Rejection
     """
     label = label or str(path)
     try:
+        if path.exists():
+            refuse_special_file(path)
         match path.suffix.lower():
             case ".jsonl" | ".ndjson":
                 with path.open("rb") as source:
@@ -105,14 +109,19 @@ def _parse_json(where: str, text: bytes) -> object:
     try:
         return cast("object", json.loads(text))
     except (ValueError, RecursionError) as error:
-        return Rejection(where=where, what=f"is not JSON: {error}")
+        return Rejection(where=where, what=f"is not JSON: {describe_read_error(error)}")
+
+
+def _shortened_json(value: object) -> str:
+    """A JSON value that is not an object, shortened."""
+    return printable(json.dumps(value), limit=40)
 
 
 def _row(where: str, value: object) -> DatasetRow | Rejection:
     if isinstance(value, Rejection):
         return value
     if not isinstance(value, dict):
-        return Rejection(where=where, what=f"expected an object, found {type(value).__name__}")
+        return Rejection(where=where, what=f"expected an object, found {_shortened_json(value)}")
     return DatasetRow(where=where, value=value)
 
 
@@ -132,7 +141,7 @@ def _document(path: Path, label: str) -> Iterator[DatasetRow | Rejection]:
         value = [value]
     entries = value.values() if isinstance(value, dict) else value
     if not isinstance(entries, list) and not isinstance(value, dict):
-        what = f"expected a list of objects, found {type(value).__name__}"
+        what = f"expected a list of objects, found {_shortened_json(value)}"
         yield Rejection(where=label, what=what)
         return
     for number, entry in enumerate(cast("list[object]", entries), start=1):

@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from agentbench.core.display_text import list_with_more
+from agentbench.core.files import describe_read_error
 from agentbench.core.host import default_cache_dir
 from agentbench.core.network import Network
 from agentbench.errors import GitCloneError, InputError
@@ -58,12 +59,14 @@ def read_suite(path: Path) -> list[Path]:
         InputError: it is not TOML, has other keys, or an entry matches nothing.
     """
     try:
-        table = tomllib.loads(path.read_text("utf-8"))
+        table = tomllib.loads(path.read_text("utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not a suite file: {error}") from None
+        raise InputError(f"{path}: not a suite file: {describe_read_error(error)}") from None
     entries = table.get("tasks")
     if set(table) != {"tasks"} or not isinstance(entries, list):
-        raise InputError(f"{path}: expected one key, tasks = [paths], found {sorted(table)}")
+        keys = "tasks without a list" if set(table) == {"tasks"} else ", ".join(sorted(table))
+        what = f"expected one key, tasks = [paths], found {keys or 'none'}"
+        raise InputError(f"{path}: {what}")
     members: list[Path] = []
     faults: list[str] = []
     for entry in entries:
@@ -155,7 +158,9 @@ def _read_text(path: Path) -> str:
     except FileNotFoundError:
         raise InputError(f"{path}: is missing") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read as UTF-8 text: {error}") from None
+        raise InputError(
+            f"{path}: cannot be read as UTF-8 text: {describe_read_error(error)}"
+        ) from None
 
 
 def _invalid_entries(folder: Path, table: TaskFile | None) -> Iterator[str]:

@@ -69,7 +69,7 @@ def write_task(new: NewTask, parent: Path, *, replace: bool = False) -> Path:
             if faults:
                 raise InputError(*(fault.replace(str(path), str(target)) for fault in faults))
     except OSError as error:
-        raise UsageError(f"{target}: cannot be written: {error}") from error
+        raise UsageError(f"{target}: cannot be written: {error.strerror}") from error
     return target
 
 

@@ -378,7 +378,7 @@ def test_row_in_another_language_is_rejected(take, project):
     ("line", "what"),
     [
         ('{"instance_id": "x", "repo": ', "is not JSON"),
-        ("[]", "expected an object, found list"),
+        ("[]", "expected an object, found []"),
         ("null", "expected an object, found NoneType"),
         (b"\xff\xfe{}", "is not JSON"),
         (b"\xef\xbb\xbf{}", "begins with a byte order mark"),

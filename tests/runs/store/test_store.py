@@ -149,7 +149,7 @@ def test_where_no_run_is_none_is_opened(tmp_path):
         ('{"run_id": 3', "run.json: "),
         ("[" * 100_000, "run.json: "),
         ('{"schema_version": 99}', "schema_version 99 is of a newer agentbench"),
-        ('{"schema_version": 1}', r"run.json: run_id: Field required; its records can still be"),
+        ('{"schema_version": 1}', r"run.json: run_id: is missing; its records can still be"),
     ],
 )
 def test_a_run_that_cannot_be_read_says_why(store, text, said):
@@ -377,6 +377,6 @@ def test_a_try_that_left_no_record_is_said_until_a_later_one_did(store):
     assert store.recover() == (f"{folder}: was interrupted and left no record",)
     (folder / "record.json").write_text('{"torn')
     (message,) = store.recover()
-    assert message.startswith(f"{folder}/record.json: set aside: Invalid JSON")
+    assert message.startswith(f"{folder}/record.json: set aside: expected JSON: ")
     append(store, resolved())
     assert store.recover() == ()

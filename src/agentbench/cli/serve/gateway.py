@@ -42,6 +42,14 @@ def serve_gateway(settings: GatewayServerOptions) -> None:
     else:
         found = resolve_model(settings.model, environ=os.environ, base_url=settings.base_url)
         endpoints, model = found.endpoints, found.model
+    if settings.socket is not None and settings.port:
+        raise UsageError("--socket and --port contradict each other: each says where to listen")
+    if settings.log is not None:
+        try:
+            settings.log.parent.mkdir(parents=True, exist_ok=True)
+            settings.log.open("ab").close()
+        except OSError as fault:
+            raise UsageError(f"--log {settings.log}: cannot be written: {fault.strerror}") from None
     facts: ModelTraffic | None = None
     try:
         with (

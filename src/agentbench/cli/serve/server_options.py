@@ -73,11 +73,14 @@ class McpServerOptions:
         McpTransport,
         typer.Option("--transport", help="The transport between clients and the server."),
     ] = McpTransport.STDIO
-    host: Annotated[str, typer.Option("--host", help="With http: the address to listen on.")] = (
-        "127.0.0.1"
-    )
+    host: Annotated[
+        str, typer.Option("--host", help="With --transport http: the address to listen on.")
+    ] = "127.0.0.1"
     port: Annotated[
-        int, typer.Option("--port", help="With http: the port; 0: any free one.", min=0, max=65535)
+        int,
+        typer.Option(
+            "--port", help="With --transport http: the port; 0: any free one.", min=0, max=65535
+        ),
     ] = 8765
     error_mode: Annotated[
         ErrorMode, typer.Option("--error-mode", help="Errors as results, or as JSON-RPC errors.")

@@ -13,7 +13,6 @@ from agentbench.cli.report import without_duplicates
 from agentbench.cli.run_execution import print_warnings, say_line
 from agentbench.core import extras, host
 from agentbench.core.display_text import counted
-from agentbench.errors import UsageError
 from agentbench.extensions.export.option_values import ExportFormat, VerdictKind
 from agentbench.judge.reward_kind import RewardKind
 from agentbench.taxonomy import FailureReason, Fault
@@ -63,7 +62,8 @@ class DataSetOptions:
         bool,
         typer.Option(
             "--test-names",
-            help="With parquet: also export the names and outcomes of tests, hidden ones included.",
+            help="With --format parquet: also export the names and outcomes of tests, hidden ones "
+            "included.",
             rich_help_panel=options.Panel.OUTPUT,
         ),
     ] = False
@@ -79,7 +79,7 @@ class DataSetOptions:
         int,
         typer.Option(
             "--pairs-per-task",
-            help="With preference: the most pairs of each task.",
+            help="With --format preference: the most pairs of each task.",
             min=1,
             max=1_000_000,
             rich_help_panel=options.Panel.OUTPUT,
@@ -89,7 +89,7 @@ class DataSetOptions:
         int,
         typer.Option(
             "--seed",
-            help="With preference: the seed that the pairs are drawn with.",
+            help="With --format preference: the seed that the pairs are drawn with.",
             rich_help_panel=options.Panel.OUTPUT,
         ),
     ] = 0
@@ -201,8 +201,6 @@ def export(
     from agentbench.tasks.loading import load_tasks
     from agentbench.tasks.mirror import Mirrors
 
-    if written.test_names and written.format_name is not ExportFormat.PARQUET:
-        raise UsageError("--test-names goes with --format parquet")
     if written.format_name is ExportFormat.PARQUET:
         extras.require("--format parquet", extras.PARQUET)
     selection = Selection(

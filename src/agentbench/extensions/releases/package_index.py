@@ -14,6 +14,7 @@ import requests
 from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+from agentbench.core.files import describe_read_error, read_regular_file
 from agentbench.errors import InputError, UnavailableError
 from agentbench.python_source.python_syntax import literal
 from agentbench.tasks.dataset_rows import Rejection
@@ -76,9 +77,11 @@ def read_requested_releases(path: Path) -> tuple[list[RequestedReleases], list[R
     refused = []
     try:
         is_large = path.stat().st_size > _MAX_BYTES
-        text = "" if is_large else path.read_text("utf-8-sig")
+        text = "" if is_large else read_regular_file(path).decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read as UTF-8 text: {error}") from None
+        raise InputError(
+            f"{path}: cannot be read as UTF-8 text: {describe_read_error(error)}"
+        ) from None
     if is_large:
         raise InputError(f"{path}: expected a list of packages, found {_MAX_BYTES} bytes or more")
     for number, line in enumerate(text.splitlines(), 1):

@@ -107,12 +107,14 @@ class JobStore:
         """Open the file, or create it. Jobs that were running wait again.
 
         Raises:
-            UsageError: another service has the file.
+            UsageError: another service has the file, or it is a folder or a device.
             InputError: it is not a file of jobs, or that of a newer version.
             StorageError: it cannot be created or written.
         """
         self._path = path
         self._clock = clock
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{path}: expected a file for the queue; give another --queue")
         with self._naming_errors():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._database = sqlite3.connect(

@@ -22,7 +22,7 @@ from agentbench.extensions.service.server import ServiceSettings, serve
 from agentbench.extensions.service.sessions import SessionLimits
 from agentbench.extensions.service.task_catalogue import TaskCatalogue
 from agentbench.judge.judge import Judge
-from agentbench.runs.options import RunOptions
+from agentbench.runs.options import RunOptions, refuse_file
 
 _QUEUE = "queue.sqlite"
 
@@ -41,6 +41,7 @@ def serve_judge(settings: JudgeServerOptions) -> None:
     unused_alias = "The 'alias' attribute with value 'asked'"
     warnings.filterwarnings("ignore", message=unused_alias, category=UserWarning)
     cache_dir = usable_cache_dir()
+    refuse_file(settings.runs_dir)
     catalogue = TaskCatalogue(settings.load(cache_dir))
     judge = Judge(
         sandbox=settings.sandbox.value,

@@ -120,8 +120,7 @@ def import_swebench(
 
     Example: agentbench tasks import swebench SWE-bench/SWE-bench_Verified --limit 5
     """
-    if report is not None and not report.parent.is_dir():
-        raise typer.BadParameter(f"{report.parent} is not a folder", param_hint="--report")
+    options.refuse_report_path(report)
     rows, dataset = rows_of(source, hub, quiet=validation.quiet)
     # An import takes hours: a file that cannot be read is found before anything else.
     next(rows.rows(), None)

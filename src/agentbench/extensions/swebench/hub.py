@@ -283,4 +283,5 @@ def _outage(error: Exception) -> str:
 
 
 def _text_of(cause: BaseException) -> str:
-    return one_line(str(cause) or type(cause).__name__, limit=_MAX_ERROR)
+    text = re.sub(r"\[Errno -?\d+\] ", "", str(cause))
+    return one_line(text or type(cause).__name__, limit=_MAX_ERROR)

@@ -10,6 +10,7 @@ from typing import Annotated, Final, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from agentbench.core.files import describe_read_error, read_regular_file
 from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
 from agentbench.tasks.scripts import ShellLine
@@ -94,9 +95,10 @@ def read_recipes(path: Path) -> InstallRecipes:
         InputError: the file cannot be read or is invalid; names every fault.
     """
     try:
-        text = path.read_text("utf-8")
+        text = read_regular_file(path).decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: expected a file of recipes, cannot read it: {error}") from None
+        why = describe_read_error(error)
+        raise InputError(f"{path}: expected a file of recipes, cannot read it: {why}") from None
     return _parse_recipes(text, str(path))
 
 

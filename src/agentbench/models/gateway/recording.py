@@ -19,6 +19,7 @@ from threading import Lock
 from pydantic import Field, ValidationError
 
 from agentbench.core.display_text import Redactor
+from agentbench.core.files import read_regular_file
 from agentbench.core.schema import Schema
 from agentbench.errors import InputError, StorageError
 from agentbench.models.gateway.upstream import (
@@ -121,7 +122,7 @@ def read_recording(path: Path) -> Recording:
         InputError: it cannot be read, or is not a recording.
     """
     try:
-        lines = path.read_bytes().splitlines()
+        lines = read_regular_file(path).splitlines()
         head = RecordingHead.model_validate_json(lines[0] if lines else b"")
     except OSError as fault:
         raise InputError(f"{path}: cannot be read: {fault.strerror}") from fault

@@ -204,7 +204,7 @@ async def _response_chunks(response: httpx2.Response) -> AsyncIterator[bytes]:
 
 
 def _error_text(fault: Exception) -> str:
-    return " ".join(f"{type(fault).__name__}: {fault}".split()).rstrip(": ")
+    return " ".join(str(fault).split()) or type(fault).__name__
 
 
 def probe_seconds(endpoints: ProviderAccess) -> float:

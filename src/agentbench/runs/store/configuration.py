@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 from agentbench.attempt.record import SCHEMA_VERSION, RunId
 from agentbench.attempt.settings import RunSettings
 from agentbench.core.checksums import DAMAGED, ChecksummedDocument
-from agentbench.core.schema import Schema
+from agentbench.core.schema import Schema, describe_validation_error
 from agentbench.errors import InputError
 from agentbench.tasks.problem import TaskId
 
@@ -129,8 +129,9 @@ def refuse_newer(where: str, content: bytes) -> None:
 def why_invalid(error: ValidationError) -> str:
     """The first fault of a document, on one line."""
     first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"])
-    return f"{where}: {first['msg']}" if where else str(first["msg"])
+    if first["type"] == DAMAGED:  # it is about the whole document
+        return f"digest: {first['msg']}"
+    return describe_validation_error(first, Schema)
 
 
 def why_refused(error: ValidationError, where: str, content: bytes) -> str:

@@ -22,7 +22,7 @@ from agentbench.core.display_text import printable
 from agentbench.core.file_locks import FileLock, LockHeldError
 from agentbench.core.files import sync_folder, write_atomically
 from agentbench.errors import InputError, UsageError
-from agentbench.runs.options import VALIDATION
+from agentbench.runs.options import VALIDATION, refuse_file
 from agentbench.runs.store.configuration import RunConfiguration, why_refused
 from agentbench.runs.store.reading import (
     ATTEMPTS,
@@ -295,10 +295,18 @@ def _make_durably(folder: Path) -> None:
 
 
 def run_folders(runs_dir: Path, *, validation: bool = False) -> list[Path]:
-    """The folders of runs, the newest first: of agents, or of `agentbench validate`."""
+    """The folders of runs, the newest first: of agents, or of `agentbench validate`.
+
+    Raises:
+        UsageError: `runs_dir` is not a folder.
+    """
+    refuse_file(runs_dir)
     below = runs_dir / VALIDATION if validation else runs_dir
-    folders = (path.parent for path in below.glob(f"*/{_RUN}"))
-    return sorted(folders, key=_started_at, reverse=True)
+    return sorted(_folders(below), key=_started_at, reverse=True)
+
+
+def _folders(below: Path) -> list[Path]:
+    return [path.parent for path in below.glob(f"*/{_RUN}") if path.is_file()]
 
 
 def find_run(name: str, runs_dir: Path) -> Path:
@@ -308,9 +316,11 @@ def find_run(name: str, runs_dir: Path) -> Path:
 
     Raises:
         InputError: there is no such run.
+        UsageError: `runs_dir` is not a folder.
     """
+    refuse_file(runs_dir)
     if name == "last" and not Path(name).exists():
-        folders = [path.parent for path in runs_dir.glob(f"*/{_RUN}")]
+        folders = _folders(runs_dir)
         if not folders:
             raise InputError(f"{runs_dir}: no run here yet; `agentbench run` creates one")
         recent = sorted(folders, key=lambda folder: (folder / _RUN).stat().st_mtime_ns)[-_RECENT:]
@@ -319,7 +329,7 @@ def find_run(name: str, runs_dir: Path) -> Path:
     for folder in (Path(name), runs_dir / name, runs_dir / VALIDATION / name):
         if (folder / _RUN).is_file():
             return folder
-    folders = [path.parent for path in runs_dir.glob(f"*/{_RUN}")]
+    folders = _folders(runs_dir)
     noted = [folder for folder in folders if _note(folder) == name]
     if len(noted) == 1:
         return noted[0]

@@ -7,6 +7,7 @@ output of a command would arrive after its end. ssh's messages go to the termina
 """
 
 import os
+import re
 import select
 import shutil
 import signal
@@ -262,7 +263,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 def explain_refusal(fault: BaseException) -> str:
     """The reason why no engine answered, and what to do, in one line."""
-    message = " ".join(str(fault).split())
+    message = re.sub(r"\[Errno -?\d+\] ", "", " ".join(str(fault).split()))
     for texts, meaning in _REFUSAL_MEANINGS:
         if any(text.lower() in message.lower() for text in texts):
             return meaning
