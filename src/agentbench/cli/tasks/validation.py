@@ -98,7 +98,6 @@ def follow_validation(validation: ValidationOptions) -> "FollowRun":
 
 def follow_runs(*, quiet: bool, verbose: bool) -> "FollowRun":
     """The same for a command that is less verbose than its options."""
-
     printed: set[str] = set()
 
     def follow(run: "Run") -> None:

@@ -208,7 +208,8 @@ def import_rows(
         images, follow = TaskImages(settings.options), validating.follow_validation(validation)
         sources = dataclasses.replace(selection.sources, image_fault=images.fault)
         selection = dataclasses.replace(selection, sources=sources)
-        proof = ImportProof(settings=settings, images=images, follow=follow, remedy=_REMEDY)
+        remedy = _REMEDY if announce is None else ""  # `run -d` does not have these options
+        proof = ImportProof(settings=settings, images=images, follow=follow, remedy=remedy)
         if announce is not None:
             announce(selection, mirrors, images)
     say = say_nothing if validation.quiet else say_line
