@@ -96,7 +96,7 @@ class FixOptions:
         url = repository_url(repo)
         return FixSource(
             url=url,
-            mirrors=Mirrors(settings.options.cache_dir / "mirrors"),
+            mirrors=Mirrors(settings.options.cache_dir / "mirrors", say=settings.options.say),
             environments=EnvironmentFinder(settings.options, environment),
             as_files=self.keep.as_files(url),
         )

@@ -182,7 +182,8 @@ def import_rows(
     from agentbench.validation.environment.trials import EnvironmentFinder
 
     settings = validating.validation_settings(validation, resume=True)
-    mirrors = Mirrors(host.usable_cache_dir() / "mirrors")
+    say = say_nothing if validation.quiet else say_line
+    mirrors = Mirrors(host.usable_cache_dir() / "mirrors", say=say)
     detector = None
     if instances.detect:
         finder = EnvironmentFinder(settings.options)
@@ -212,7 +213,6 @@ def import_rows(
         proof = ImportProof(settings=settings, images=images, follow=follow, remedy=remedy)
         if announce is not None:
             announce(selection, mirrors, images)
-    say = say_nothing if validation.quiet else say_line
     with open_states(out, replace=replace) as states:
         batches = BatchImport(selection, states, mirrors=mirrors, proof=proof, say=say, save=save)
         try:
