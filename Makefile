@@ -46,6 +46,7 @@ demo: $(VENV)/installed
 	  $(AB) run tasks/ --agent oracle --sandbox bubblewrap || { code=$$?; \
 	    test $$code -eq 69 || exit $$code; $(AB) run tasks/ --agent oracle --sandbox process; }; \
 	fi
+	@echo 'to use agentbench in this shell: . $(VENV)/bin/activate'
 
 test: $(VENV)/installed-dev
 	$(VENV)/bin/python -m tests.run quick $(ARGS)

@@ -5,6 +5,7 @@ import pytest
 from agentbench.errors import UnavailableError, UsageError
 from agentbench.sandbox.back_ends import BACK_ENDS_BY_NAME, BackEnd
 from agentbench.sandbox.interface import Promise, SandboxProvider
+from agentbench.sandbox.process.provider import ProcessProvider
 from agentbench.sandbox.registry import BackEndProbe, probe_back_ends, select_back_end
 
 pytestmark = pytest.mark.full
@@ -31,6 +32,18 @@ def test_auto_selects_the_first_working_back_end(tmp_path: Path) -> None:
         "docker: no engine answers; bubblewrap: user namespaces are off; process works"
     )
     assert "process is not a sandbox" in chosen.warnings[0]
+
+
+def test_gaps_of_a_back_end_are_one_warning(tmp_path: Path) -> None:
+    gaps = (Promise.MEMORY_LIMIT, Promise.CPU_LIMIT)
+
+    class Partial(ProcessProvider):
+        promises = frozenset(Promise).difference(gaps)
+
+    partial = Partial.connect(cache_dir=tmp_path)
+    back_ends = (BackEnd(name="process", connect=lambda _cache_dir: partial, start_ms=1),)
+    chosen = select_back_end("process", cache_dir=tmp_path, back_ends=back_ends)
+    assert chosen.warnings == (f"process does not promise: {', '.join(gaps)}",)
 
 
 def test_auto_without_a_working_back_end_lists_all_refusals(tmp_path: Path) -> None:

@@ -229,6 +229,17 @@ class TestUrl:
         monkeypatch.setenv("HOME", str(tmp_path))
         assert mirrors.of(RepoSource(url="https://host.invalid/origin", commit=commit)).has_commit
 
+    def test_only_a_first_clone_from_a_host_is_announced(self, origin, tmp_path, monkeypatch):
+        commit, said = origin.commit(), []
+        (tmp_path / ".gitconfig").write_text(
+            f'[url "{tmp_path.as_uri()}/"]\n    insteadOf = https://me:secret@host.invalid/\n'
+        )
+        monkeypatch.setenv("HOME", str(tmp_path))
+        mirrors = Mirrors(tmp_path / "mirrors", say=said.append)
+        for url in (origin.url, *2 * ["https://me:secret@host.invalid/origin"]):
+            mirrors.of(RepoSource(url=url, commit=commit))
+        assert said == ["cloning https://host.invalid/origin"]
+
     def test_a_bundle_is_an_origin_too(self, mirrors, origin, tmp_path):
         commit = origin.commit()
         bundle = tmp_path / "o.bundle"

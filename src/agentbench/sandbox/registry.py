@@ -106,7 +106,8 @@ def promises_of(provider: SandboxProvider, runtime: str | None) -> frozenset[Pro
 
 def _selection(provider: SandboxProvider, reason: str) -> BackEndSelection:
     if provider.promises:
-        warnings = [f"{provider.name} does not promise: {gap}" for gap in _missing(provider)]
+        gaps = ", ".join(_missing(provider))
+        warnings = [f"{provider.name} does not promise: {gaps}"] if gaps else []
     else:
         warning = (
             f"{provider.name} is not a sandbox: commands can use the network, read the files of "

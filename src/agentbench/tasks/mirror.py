@@ -67,9 +67,16 @@ class Mirrors:
     """The mirrors below one folder of the host; safe to share between threads and processes."""
 
     def __init__(
-        self, folder: Path, *, timeout: timedelta = CLONE_TIMEOUT, cancel: Event | None = None
+        self,
+        folder: Path,
+        *,
+        timeout: timedelta = CLONE_TIMEOUT,
+        cancel: Event | None = None,
+        say: Callable[[str], None] | None = None,
     ) -> None:
+        """Use a folder, which may not exist yet; `say` receives a line before each long clone."""
         self._folder = folder.resolve()
+        self._say = say
         self._timeout = timeout
         self._cancel = cancel
 
@@ -137,6 +144,8 @@ class Mirrors:
         self._folder.mkdir(parents=True, exist_ok=True)
         with creation_lock(path):
             if not _is_usable(path):
+                if self._say is not None and not url.startswith("file:"):
+                    self._say(f"cloning {without_credentials(url)}")
                 with owned_folder("clone-", self._folder) as scratch:
                     target = scratch / "mirror.git"
                     answer = git(

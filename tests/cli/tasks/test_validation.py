@@ -85,6 +85,16 @@ def test_no_folder_proves_nothing(tmp_path, sandbox):
     assert validate_folders([], settings, follow_validation(given)) == []
 
 
+def test_warning_of_the_sandbox_is_printed_once(tmp_path, capsys):
+    small_task(tmp_path / "small")
+    given = ValidationOptions(
+        repeat=1, jobs="1", sandbox=SandboxName.PROCESS, runs_dir=tmp_path / "runs", quiet=True
+    )
+    settings = validation_settings(given)
+    validate_and_print((), [tmp_path / "small"], settings, given)
+    assert capsys.readouterr().err.count("process is not a sandbox") == 1
+
+
 def test_ctrl_c_proves_nothing_and_is_130(tmp_path, sandbox, capsys):
     small_task(tmp_path / "small", setup='commands = ["sleep 600"]')
     given = ValidationOptions(

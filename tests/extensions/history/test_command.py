@@ -18,9 +18,9 @@ def pocket(tmp_path_factory):
 
 @pytest.fixture
 def new(cli, sandbox, tmp_path, pocket):
-    def new(*arguments, fix="fix"):
+    def new(*arguments, fix="fix", output=("--quiet",)):
         commit = pocket.commits.get(fix, fix)
-        where = ("--sandbox", sandbox, "--runs-dir", tmp_path / "runs", "--repeat", "1", "--quiet")
+        where = ("--sandbox", sandbox, "--runs-dir", tmp_path / "runs", "--repeat", "1", *output)
         given = ("--test-command", "python -m pytest")
         return cli(
             "tasks", "new", "--repo", pocket.path, "--fix", commit, *given, *where, *arguments
@@ -31,10 +31,14 @@ def new(cli, sandbox, tmp_path, pocket):
 
 def test_a_commit_becomes_a_proven_task(new, tmp_path, cli):
     folder = tmp_path / "out" / "basket"
-    result = new(folder)
+    result = new(folder, output=())
     assert result.code == 0, result.stderr
     assert result.stdout == f"{folder}  valid\n"
-    assert result.stderr.endswith("1 task written, 1 of 1 valid\n")
+    assert result.stderr.endswith(
+        "1 task written, 1 of 1 valid\n"
+        f"read {folder}/instruction.md: it is the commit's message, which may give the fix away\n"
+        f"next: agentbench run {folder} --agent-command ./fix.sh\n"
+    )
     tests = tomllib.loads((folder / "task.toml").read_text())["tests"]
     assert tests["fail_to_pass"] == list(LISTED)
     # Of a file that the fix does not touch:

@@ -193,6 +193,7 @@ def test_refusal_is_one_line_with_a_remedy(reported: str, meaning: str) -> None:
     described = explain_refusal(OSError(reported))
     assert meaning in described
     assert "\n" not in described
+    assert "Errno" not in described
 
 
 @pytest.fixture

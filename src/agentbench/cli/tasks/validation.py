@@ -98,9 +98,12 @@ def follow_validation(validation: ValidationOptions) -> "FollowRun":
 
 def follow_runs(*, quiet: bool, verbose: bool) -> "FollowRun":
     """The same for a command that is less verbose than its options."""
+    printed: set[str] = set()
 
     def follow(run: "Run") -> None:
-        print_warnings(run.warnings)
+        # A validation has several runs, and most of their warnings are about the machine.
+        print_warnings(each for each in run.warnings if each not in printed)
+        printed.update(run.warnings)
         # Both runs print the same lines, and a failure is success in one of them.
         expected = _EXPECTED.get(run.configuration.agent)
         if expected is not None and not quiet:

@@ -1,6 +1,7 @@
 """`tasks new` and `tasks mine`: tasks from the commits of a repository."""
 
 import json
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agentbench.cli import options
+from agentbench.cli.run_execution import say_line
 from agentbench.cli.tasks import validation as validating
 from agentbench.core.display_text import counted, printable
 from agentbench.errors import InputError, UsageError
@@ -94,7 +96,7 @@ class FixOptions:
         url = repository_url(repo)
         return FixSource(
             url=url,
-            mirrors=Mirrors(settings.options.cache_dir / "mirrors"),
+            mirrors=Mirrors(settings.options.cache_dir / "mirrors", say=settings.options.say),
             environments=EnvironmentFinder(settings.options, environment),
             as_files=self.keep.as_files(url),
         )
@@ -172,6 +174,7 @@ def new_task(
     """
     from agentbench.extensions.history.mining import TaskDestination, write_fix_task
     from agentbench.tasks.git_history import find_commit, mirror_of_head
+    from agentbench.tasks.steps import INSTRUCTION_FILE
     from agentbench.validation.fix_commit import FixCommit, split_fix
 
     settings = validating.validation_settings(validation, write_ids=True)
@@ -184,6 +187,12 @@ def new_task(
     destination = TaskDestination.of(folder, replace=replace)
     written = write_fix_task(found, source, destination, whole_suite=fixes.whole_suite)
     validating.validate_and_print((), [written], None if no_prove else settings, validation)
+    if not (validation.quiet or no_prove):
+        say_line(
+            f"read {written / INSTRUCTION_FILE}: it is the commit's message, which may give the "
+            "fix away"
+        )
+        say_line(f"next: agentbench run {shlex.quote(str(written))} --agent-command ./fix.sh")
 
 
 @options.expand_groups

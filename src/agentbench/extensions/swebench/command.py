@@ -181,7 +181,8 @@ def import_rows(
     from agentbench.validation.environment.trials import EnvironmentFinder
 
     settings = validating.validation_settings(validation, resume=True)
-    mirrors = Mirrors(host.usable_cache_dir() / "mirrors")
+    say = say_nothing if validation.quiet else say_line
+    mirrors = Mirrors(host.usable_cache_dir() / "mirrors", say=say)
     detector = None
     if instances.detect:
         finder = EnvironmentFinder(settings.options)
@@ -207,10 +208,10 @@ def import_rows(
         images, follow = TaskImages(settings.options), validating.follow_validation(validation)
         sources = dataclasses.replace(selection.sources, image_fault=images.fault)
         selection = dataclasses.replace(selection, sources=sources)
-        proof = ImportProof(settings=settings, images=images, follow=follow, remedy=_REMEDY)
+        remedy = _REMEDY if announce is None else ""  # `run -d` does not have these options
+        proof = ImportProof(settings=settings, images=images, follow=follow, remedy=remedy)
         if announce is not None:
             announce(selection, mirrors, images)
-    say = say_nothing if validation.quiet else say_line
     with open_states(out, replace=replace) as states:
         batches = BatchImport(selection, states, mirrors=mirrors, proof=proof, say=say, save=save)
         try:

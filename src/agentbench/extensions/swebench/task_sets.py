@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agentbench.cli.tasks.sets import FetchedSet, KnownSet, SetRequest
 from agentbench.core.display_text import counted, list_with_more
+from agentbench.errors import UnavailableError
 from agentbench.extensions.swebench import hub
 from agentbench.extensions.swebench.command import (
     HubOptions,
@@ -111,6 +112,12 @@ class SwebenchSets:
             if cost.new:
                 for line in cost.lines(request):
                     request.say(line)
+            # Before the repositories are cloned, which takes minutes.
+            if cost.new and not imported and len(cost.unavailable) == len(cost.new):
+                fault = next(iter(cost.unavailable.values()))
+                raise UnavailableError(
+                    f"no selected task of {request.source} can run here: {fault}"
+                )
 
         results = import_rows(
             rows,
@@ -142,6 +149,7 @@ class _ImportCost:
     repositories: set[str] = field(default_factory=set)
     images: Counter[str] = field(default_factory=Counter)  # the new tasks of each image
     missing: set[str] = field(default_factory=set)  # images that the engine lacks
+    unavailable: dict[TaskId, str] = field(default_factory=dict)  # tasks, and why
 
     @classmethod
     def of(
@@ -152,7 +160,8 @@ class _ImportCost:
         has_engine = images.used_bytes is not None
         # No registry is asked: the import does that.
         sources = replace(
-            selection.sources, image_fault=lambda name: None if has_image(name) else "missing"
+            selection.sources,
+            image_fault=lambda name: None if has_engine and has_image(name) else "missing",
         )
         for row in selected_rows(rows, selection):
             key = row_key(row, selection)
@@ -173,7 +182,9 @@ class _ImportCost:
             built_on = _FROM.search(dockerfile)
             named = built_on[1] if built_on else environment.environment.image
             image = named or base_image_name(DEFAULT_PYTHON)
-            # Other sandboxes have the programs of this machine.
+            # Other sandboxes have the programs of this machine, and ask no registry.
+            if not has_engine and (fault := images.fault(image)) is not None:
+                cost.unavailable[row.id] = fault
             if has_engine:
                 cost.images[image] += 1
             if not has_image(image):

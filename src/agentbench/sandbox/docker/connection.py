@@ -55,6 +55,7 @@ _SSH_MEANINGS = (
     ("connection refused", "no ssh server answers: start it, or correct DOCKER_HOST"),
     ("timed out", "no ssh server answers in time: check that `{login}` works"),
 )
+_ERRNO = re.compile(r"\[Errno \d+\] ")  # of Python, for programmers
 _START_ENGINE = (
     "start it (`systemctl start docker`, or Docker Desktop), set DOCKER_HOST if it is elsewhere, "
     "or use --sandbox bubblewrap"
@@ -267,7 +268,7 @@ def explain_refusal(fault: BaseException) -> str:
     for texts, meaning in _REFUSAL_MEANINGS:
         if any(text.lower() in message.lower() for text in texts):
             return meaning
-    return f"{message}: {_START_ENGINE}"
+    return f"{_ERRNO.sub('', message)}: {_START_ENGINE}"
 
 
 def connect_to_socket(path: str, seconds: float) -> None:

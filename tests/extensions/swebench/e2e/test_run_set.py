@@ -90,6 +90,22 @@ def test_known_set_is_imported_once_and_run(program, hub, rows, tmp_path):
     assert "repositories" not in third.stderr
 
 
+def test_set_without_any_python_that_it_needs_is_69_before_its_import(program, rows, tmp_path):
+    rows[0]["install_config"] = {**CONFIG, "python": "3.6"}
+    write_lines(tmp_path / "rows.jsonl", *rows[:1])
+    result = program(
+        *("run", "-d", "rows.jsonl", "--repos", tmp_path / "repos", "--sandbox", "bubblewrap"),
+        *("--agent", "oracle"),
+    )
+    assert result.code == 69, result.stderr
+    assert result.stderr.endswith(
+        "agentbench/python:3.6: use a container engine for it, --sandbox docker\n"
+    )
+    assert "no selected task of rows.jsonl can run here: bubblewrap provides" in result.stderr
+    assert "refused" not in result.stderr
+    assert not list((tmp_path / "cache").glob("mirrors/*"))
+
+
 def test_file_of_rows_whose_tasks_cannot_be_judged_is_65(program, rows, tmp_path):
     file = write_lines(tmp_path / "rows.jsonl", *rows[2:])
     result = program(
