@@ -192,4 +192,5 @@ def _installs(environment: Environment, line: str, folder: Path) -> None:
     assert "does not provide the extra" not in said
     assert DISTRIBUTION in said
     others = [row for row in said.splitlines() if "Successfully installed" in row]
-    assert all(row.split()[2:] == [f"{DISTRIBUTION}-{agentbench.__version__}"] for row in others), said
+    ours = f"{DISTRIBUTION}-{agentbench.__version__}"
+    assert all(row.split()[2:] == [ours] for row in others), said
