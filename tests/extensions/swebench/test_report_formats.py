@@ -44,9 +44,13 @@ def test_a_folder_that_cannot_be_written_is_2(cli, tmp_path):
     store.append(resolved(patch=PATCH), folder)
     (tmp_path / "file").touch()
     arguments = ("report", "--runs-dir", tmp_path / "runs", "--format", "swebench")
-    result = cli(*arguments, "--instances", tmp_path / "file")
-    assert result.code == 2
-    assert "cannot be written" in result.stderr
+    for target, said in (
+        ("file", "expected a folder, found a file"),
+        ("file/x", "cannot be written"),
+    ):
+        result = cli(*arguments, "--instances", tmp_path / target)
+        assert result.code == 2
+        assert said in result.stderr
 
 
 @pytest.mark.full
