@@ -100,9 +100,7 @@ def test_nothing_is_written_to_what_is_audited(cli, folder, resolved_run):
     assert (state(folder), state(resolved_run)) == before
 
 
-@pytest.mark.parametrize(
-    "path", ["nowhere", "", "x" * 5000, "a\0b", "/", "/dev/null", "/proc/self"]
-)
+@pytest.mark.parametrize("path", ["nowhere", "x" * 5000, "a\0b", "/", "/dev/null", "/proc/self"])
 def test_what_is_neither_a_run_nor_a_task_is_one_clear_line(cli, tmp_path, path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = cli("audit", path, "--runs-dir", tmp_path)

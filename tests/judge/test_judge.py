@@ -295,7 +295,7 @@ def test_a_scoring_has_one_change(
     open_judge: OpenJudge, task: Task, arguments: dict[str, str], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        open_judge().score(task, **arguments)
+        open_judge().score(task, **arguments).result()
 
 
 @pytest.mark.parametrize(

@@ -379,7 +379,7 @@ def test_row_in_another_language_is_rejected(take, project):
     [
         ('{"instance_id": "x", "repo": ', "is not JSON"),
         ("[]", "expected an object, found []"),
-        ("null", "expected an object, found NoneType"),
+        ("null", "expected an object, found null"),
         (b"\xff\xfe{}", "is not JSON"),
         (b"\xef\xbb\xbf{}", "begins with a byte order mark"),
         ("[" * 100_000, "is not JSON"),
