@@ -109,7 +109,8 @@ _RANGES = (
 )
 
 
-# How the help of an option begins that has no effect without another one.
+# How the help of an option begins that has no effect without another one, so that no list of such
+# options stands beside their helps: "With --fairness: ", "With --format parquet: ".
 _NEEDED = re.compile(r"With (-[^:]+): ")
 _FLAG = re.compile(r"(?<!\S)(-[\w-]+)(?: (?!or\b)(\w+))?")
 
@@ -122,6 +123,7 @@ class GroupedCommand(TyperCommand):
     def __init__(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401 - whatever typer hands on
         super().__init__(*arguments, **settings)
         parameters = [cast("Parameter", param) for param in self.params]
+        # Of typer's types, several are of paths; all have the word in their name.
         self._paths = [each for each in parameters if "path" in each.bare_type().lower()]
         for param in parameters:
             _name_value(param)
