@@ -120,14 +120,6 @@ class GroupedCommand(TyperCommand):
 
     # typer groups them only with rich, whose import doubles the time of --help.
 
-    def __init__(self, *arguments: Any, **settings: Any) -> None:  # noqa: ANN401 - whatever typer hands on
-        super().__init__(*arguments, **settings)
-        parameters = [cast("Parameter", param) for param in self.params]
-        # Of typer's types, several are of paths; all have the word in their name.
-        self._paths = [each for each in parameters if "path" in each.bare_type().lower()]
-        for param in parameters:
-            _name_value(param)
-
     def make_context(
         self,
         info_name: str | None,
@@ -135,6 +127,8 @@ class GroupedCommand(TyperCommand):
         parent: "Context | None" = None,
         **extra: Any,  # noqa: ANN401 - whatever typer hands on
     ) -> "Context":
+        for param in self.params:
+            _name_value(cast("Parameter", param))
         # Help and completion work whatever the file contains. A group's commands have no table.
         is_own = parent is not None and parent.parent is None
         if is_own and not extra.get("resilient_parsing"):
@@ -160,7 +154,9 @@ class GroupedCommand(TyperCommand):
             name = flag if is_joined else before
             option = options.get(name)
             is_argument = not is_joined and (option is None or getattr(option, "is_flag", False))
-            if is_argument or option in self._paths:
+            # Of typer's types, several are of paths; all have the word in their name.
+            kind = "" if option is None else cast("Parameter", option).bare_type()
+            if is_argument or "path" in kind.lower():
                 what = "expected an argument" if is_argument else f"{name}: expected a path"
                 raise UsageError(f"{what}, found an empty text; is a shell variable not set?")
 
