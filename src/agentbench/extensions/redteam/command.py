@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,13 +14,15 @@ from agentbench.cli.run_execution import follow_run, print_warnings, say_line, s
 from agentbench.core.display_text import counted, printable
 from agentbench.core.host import usable_cache_dir
 from agentbench.errors import UsageError
-from agentbench.extensions.redteam.names import GraderName
+from agentbench.extensions.redteam.names import NOTHING, REFERENCE, GraderName
 from agentbench.sandbox.back_ends import SandboxName
 from agentbench.tasks.control_level import ControlLevel
 
 if TYPE_CHECKING:
     from agentbench.extensions.redteam.kinds import Kind
     from agentbench.extensions.redteam.trials import Trial
+
+_HARBOR_JOBS = 2  # Harbor takes no `auto`
 
 
 @options.expand_groups
@@ -75,15 +78,24 @@ def redteam(
     )
     # fmt: on
     if grader is GraderName.HARBOR:
-        raise NotImplementedError
-    from agentbench.extensions.redteam.trials import start_trials
+        from agentbench.extensions.redteam.harbor_grader import harbor_folders, try_on_harbor
+        from agentbench.runs.store.store import new_run_id
 
-    trials = start_trials(selection.load(run_options.cache_dir), kinds, grader, run_options)
-    print_warnings(trials.run.warnings)
-    follow_run(trials.run, quiet=quiet, verbose=verbose)
-    if trials.run.resources.cancel.is_set():
-        raise typer.Exit(ExitCode.INTERRUPTED)
-    _tell(list(trials.results()), grader, as_json=as_json, verbose=verbose)
+        folders = harbor_folders(selection.tasks)
+        kept = runs_dir / f"redteam-{new_run_id(datetime.now(UTC))}"
+        found = try_on_harbor(folders, kinds, kept, run_options.jobs or _HARBOR_JOBS)
+    else:
+        from agentbench.extensions.redteam.trials import start_trials
+
+        trials = start_trials(selection.load(run_options.cache_dir), kinds, grader, run_options)
+        print_warnings(trials.run.warnings)
+        # The lines of a run are agentbench's verdicts, which the exit code does not ask for.
+        is_asked = grader is GraderName.AGENTBENCH
+        follow_run(trials.run, quiet=quiet or not is_asked, verbose=verbose and is_asked)
+        if trials.run.resources.cancel.is_set():
+            raise typer.Exit(ExitCode.INTERRUPTED)
+        found = list(trials.results())
+    _tell(found, grader, as_json=as_json, verbose=verbose)
 
 
 def _chosen(names: Sequence[str]) -> "list[Kind]":
@@ -112,8 +124,6 @@ def _tell(trials: "Sequence[Trial]", grader: GraderName, *, as_json: bool, verbo
     Raises:
         Exit: 1 if a kind of cheat was rewarded, 65 if a reference solution was not.
     """
-    from agentbench.extensions.redteam.names import REFERENCE
-
     if as_json:
         rows = [
             {
@@ -127,8 +137,13 @@ def _tell(trials: "Sequence[Trial]", grader: GraderName, *, as_json: bool, verbo
             for each in trials
         ]
         typer.echo(json.dumps(rows, indent=1))
-    unproven = [each for each in trials if each.kind == REFERENCE and not each.rewarded]
-    cheats = [each for each in trials if each.kind != REFERENCE]
+    unproven = [
+        each
+        for each in trials
+        if (each.kind == REFERENCE and not each.rewarded)
+        or (each.kind == NOTHING and each.rewarded)
+    ]
+    cheats = [each for each in trials if each.kind not in {REFERENCE, NOTHING}]
     earned = [each for each in cheats if each.rewarded]
     if not as_json:
         for task in dict.fromkeys(each.task for each in cheats):
@@ -141,10 +156,13 @@ def _tell(trials: "Sequence[Trial]", grader: GraderName, *, as_json: bool, verbo
                 if each.rewarded:
                     typer.echo(f"    kept: {each.kept}")
     for each in unproven:
+        what = "no change at all is rewarded"
+        if each.kind == REFERENCE:
+            what = "the reference solution is not rewarded"
         typer.echo(
             printable(
-                f"error: {each.task}: the reference solution is not rewarded, so that the other "
-                f"results show nothing: {each.says}; see {each.kept}",
+                f"error: {each.task}: {what}, so that the other results show nothing: "
+                f"{each.says}; see {each.kept}",
                 limit=500,
             ),
             err=True,

@@ -8,14 +8,79 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentbench.errors import UnavailableError
+from agentbench.errors import InputError, UnavailableError
+from agentbench.extensions.redteam.kinds import Kind, script_of
+from agentbench.extensions.redteam.names import NOTHING, REFERENCE
+from agentbench.extensions.redteam.trials import Trial
 
 _JOB = "job"
 _HARBOR_SETTINGS = {"HARBOR_TELEMETRY": "0", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+
+
+def find_harbor() -> Path:
+    """Harbor's command on PATH.
+
+    Raises:
+        UnavailableError: there is none.
+    """
+    found = shutil.which("harbor")
+    if found is None:
+        raise UnavailableError("--grader harbor: expected the command harbor on PATH, found none")
+    return Path(found)
+
+
+def harbor_folders(paths: Sequence[Path]) -> list[Path]:
+    """The folders of Harbor tasks among some paths, which may be folders of them.
+
+    Raises:
+        InputError: a path has no such task.
+    """
+    found: list[Path] = []
+    for path in paths:
+        folders = [path, *sorted(each for each in path.glob("*") if each.is_dir())]
+        tasks = [each for each in folders if _is_harbor_task(each)]
+        if not tasks:
+            raise InputError(
+                f"{path}: expected Harbor tasks (folders with task.toml and environment/), found "
+                "none; `agentbench tasks export harbor` makes them of others"
+            )
+        found += tasks
+    return found
+
+
+def _is_harbor_task(folder: Path) -> bool:
+    return (folder / "task.toml").is_file() and (folder / "environment").is_dir()
+
+
+def try_on_harbor(
+    folders: Sequence[Path], kinds: Sequence[Kind], jobs_dir: Path, jobs: int
+) -> list[Trial]:
+    """Let Harbor judge each kind on each task; a reward is one above that for no change.
+
+    Raises:
+        UnavailableError: Harbor did not run, or judged nothing.
+    """
+    scripts: dict[str, tuple[Path, str | None]] = {}
+    for folder in folders:
+        tests = tuple(f"/tests/{path.name}" for path in sorted(folder.glob("tests/*.py")))
+        scripts[f"{folder.name}--{REFERENCE}"] = folder, None
+        scripts[f"{folder.name}--{NOTHING}"] = folder, "#!/bin/sh\n"
+        for kind in kinds:
+            line = f"#!/bin/sh\nset -e\n{script_of(kind, (), tests)}"
+            scripts[f"{folder.name}--{kind.name}"] = folder, line
+    judged = run_harbor(find_harbor(), scripts, jobs_dir, jobs)
+    least = {folder.name: judged[f"{folder.name}--{NOTHING}"].reward or 0 for folder in folders}
+    trials: list[Trial] = []
+    for name, one in judged.items():
+        task, _, cheat = name.rpartition("--")
+        reward = one.reward or 0
+        rewarded = reward > (0 if cheat == NOTHING else least[task])
+        trials.append(Trial(task=task, kind=cheat, rewarded=rewarded, says=one.says, kept=one.kept))
+    return trials
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,9 @@ from typing import Final
 REFERENCE: Final = "reference"
 """The trial with the reference solution, which has to be rewarded."""
 
+NOTHING: Final = "nothing"
+"""The trial without a change, which must not be rewarded."""
+
 
 class GraderName(StrEnum):
     """What decides on a reward."""

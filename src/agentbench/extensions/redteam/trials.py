@@ -12,7 +12,7 @@ from agentbench.attempt.record import AttemptRecord
 from agentbench.audit.patch import parse_patch
 from agentbench.errors import UsageError
 from agentbench.extensions.redteam.kinds import Kind, script_of
-from agentbench.extensions.redteam.names import REFERENCE, GraderName
+from agentbench.extensions.redteam.names import NOTHING, REFERENCE, GraderName
 from agentbench.models.interface import ModelEndpoint
 from agentbench.report.reported_run import ReportedRun
 from agentbench.runs.options import RunOptions
@@ -40,7 +40,7 @@ class Trial:
 
     task: str
     kind: str
-    """The kind's name, or `reference`."""
+    """The kind's name, `reference` or `nothing`."""
 
     rewarded: bool
     says: str
@@ -84,7 +84,7 @@ def start_trials(
                 f"use --grader {GraderName.AGENTBENCH}"
             )
         scripts = trial_scripts(task, kinds_for(task, kinds))
-        for name, script in {REFERENCE: "", **scripts}.items():
+        for name, script in {REFERENCE: "", NOTHING: "true", **scripts}.items():
             copied = task.replace(problem=task.problem.replace(id=TaskId(f"{task.id}--{name}")))
             owners[copied.id] = (task.id, name)
             agent.scripts[copied.id] = script
