@@ -52,7 +52,8 @@ def harbor_task(folder: Path, judged: str) -> Path:
 @pytest.mark.usefixtures("harbor")
 def test_each_kind_is_a_solution_of_its_own(cli, tmp_path):
     # Only kinds that write into the working folder: the stand-in has no sandbox.
-    judged = "if test -f conftest.py || test -f answer; then echo 1; else echo 0; fi"
+    # Half a reward for no change is usual.
+    judged = "if test -f conftest.py || test -f answer; then echo 1; else echo 0.5; fi"
     judged += " > $LOGS/reward.txt\n"
     task = harbor_task(tmp_path / "sum", judged)
     kinds = ("--kind", "conftest-hook", "--kind", "pytest-configuration")
