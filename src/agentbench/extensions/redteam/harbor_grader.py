@@ -1,0 +1,101 @@
+"""Harbor as the grader: each task with a script in place of its solution, all in one job.
+
+Harbor's agent `oracle` runs `solution/solve.sh` where and as whom it runs other agents, and before
+the verifier (facts of `harbor` 0.26.0: `agents/oracle.py`, `trial/single_step.py`).
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentbench.errors import UnavailableError
+
+_JOB = "job"
+_HARBOR_SETTINGS = {"HARBOR_TELEMETRY": "0", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HarborTrial:
+    """What Harbor said of one script on one task."""
+
+    reward: float | None
+    """The one named `reward`, or else the lowest of several; None: Harbor gave none."""
+
+    says: str
+    """Harbor's rewards and its error, in a line."""
+
+    kept: Path
+    """The folder of Harbor's trial; the job's log if there was no trial."""
+
+
+def run_harbor(
+    harbor: Path, tasks: Mapping[str, tuple[Path, str | None]], jobs_dir: Path, jobs: int
+) -> dict[str, HarborTrial]:
+    """Let Harbor judge many scripts, each on a copy of a task, and return what it said by name.
+
+    Args:
+        harbor: Harbor's command.
+        tasks: For each name a Harbor task's folder, and the text of its `solve.sh`, with the first
+            line that names its shell. In a task of several steps, each step runs it. None is
+            the task's own solution.
+        jobs_dir: A new folder. It keeps the job and the copies of the tasks.
+        jobs: How many trials at a time.
+
+    Raises:
+        UnavailableError: Harbor did not run, or judged nothing.
+    """
+    copies = jobs_dir / "tasks"
+    for name, (folder, script) in tasks.items():
+        shutil.copytree(folder, copies / name, symlinks=True)
+        if script is not None:
+            _replace_solution(copies / name, script)
+    log = jobs_dir / "harbor.log"
+    argv = [
+        str(harbor), "run", "--path", str(copies), "--agent", "oracle", "--n-concurrent", str(jobs),
+        "--jobs-dir", str(jobs_dir), "--job-name", _JOB, "--quiet", "--yes",
+    ]  # fmt: skip
+    try:
+        with log.open("wb") as output:
+            subprocess.run(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=os.environ | _HARBOR_SETTINGS,
+                check=False,  # it is 1 as well if a single trial failed
+            )
+    except OSError as error:
+        raise UnavailableError(f"Harbor does not start: {error}") from error
+    found = dict(map(_read_trial, (jobs_dir / _JOB).glob("*/result.json")))
+    if not found:
+        last = log.read_text(errors="replace").strip()[-2000:]
+        raise UnavailableError(f"Harbor judged nothing. It said: {last}")
+    none = HarborTrial(reward=None, says="Harbor has no result of it", kept=log)
+    return {name: found.get(name, none) for name in tasks}
+
+
+def _replace_solution(task: Path, script: str) -> None:
+    steps = [step / "solution" for step in task.glob("steps/*") if step.is_dir()]
+    for solution in (task / "solution", *steps):
+        shutil.rmtree(solution, ignore_errors=True)  # an agent has none of its files
+        solution.mkdir()
+        (solution / "solve.sh").write_text(script)
+
+
+def _read_trial(path: Path) -> tuple[str, HarborTrial]:
+    result = json.loads(path.read_text())
+    rewards = (result["verifier_result"] or {}).get("rewards") or {}
+    error = result["exception_info"]
+    words = [f"{key} {value}" for key, value in rewards.items()]
+    if error is not None:
+        words.append(f"{error['exception_type']}: {error['exception_message']}")
+    trial = HarborTrial(
+        reward=rewards.get("reward", min(rewards.values(), default=None)),
+        says=" ".join(", ".join(words).split()) or "no reward",
+        kept=path.parent,
+    )
+    return Path(result["config"]["task"]["path"]).name, trial
