@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +19,15 @@ _AGENT_SECONDS = 60
 _SAMPLE_SECONDS = 90  # its scorer gets half as much again
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class InspectSweBench:
     """The scorer of inspect-evals, in the task, the sandbox and the command that it comes with."""
 
-    name: str = "Inspect, SWE-bench scorer"
+    name = "Inspect, SWE-bench scorer"
     # 0.28.0's requirement inspect-evals-utils is not on PyPI; its scorer differs in an encoding.
     # swebench 5 has no tables of repositories any more, which the scorer imports.
-    requirement: str = "inspect-evals[swe-bench]==0.26.0 inspect-ai==0.3.285 swebench==4.1.0"
-    python: str = "3.12"
-    way: str = (
+    requirement = "inspect-evals[swe-bench]==0.26.0 inspect-ai==0.3.285 swebench==4.1.0"
+    python = "3.12"
+    way = (
         "`inspect eval inspect_evals/swe_bench` with a solver that runs the script in the sandbox; "
         "swe_bench_scorer then applies the hidden tests in the same container, runs their files, "
         "and an attempt is resolved if SWE-bench's log parser finds every listed test passed."
@@ -57,7 +55,7 @@ class InspectSweBench:
             )
         )
         caches = place / "caches"
-        caching = {"XDG_CACHE_HOME": str(caches), "HF_HOME": str(caches), "HF_HUB_OFFLINE": "1"}
+        folders = dict.fromkeys(("XDG_CACHE_HOME", "XDG_DATA_HOME", "HF_HOME"), str(caches))
         with (place / "output.log").open("w") as output:
             subprocess.run(
                 [
@@ -71,7 +69,7 @@ class InspectSweBench:
                     "--log-format", "json", "--display", "plain",
                 ],
                 cwd=place,
-                env=os.environ | caching,
+                env=os.environ | folders | {"HF_HUB_OFFLINE": "1"},
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 check=False,

@@ -2,9 +2,9 @@
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.graders import harbor
@@ -13,15 +13,14 @@ from benchmarks.graders.trial import Outcome, Trial
 _ROLLOUTS = Path(__file__).with_name("openenv_harbor") / "rollouts.py"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenEnvGrader:
     """OpenEnv, whose reward is what Harbor's verifier says in OpenEnv's rollout."""
 
-    name: str = "OpenEnv, Harbor rollout"
+    name = "OpenEnv, Harbor rollout"
     # Harbor 0.26 cannot be installed beside it; its extra `harbor` adds the clients of many clouds.
-    requirement: str = "openenv==0.10.0 harbor==0.25.0"
-    python: str = "3.12"
-    way: str = (
+    requirement = "openenv==0.10.0 harbor==0.25.0"
+    python = "3.12"
+    way = (
         "`openenv.harbor.rollout.run_rollout`, which `openenv harbor rollout` calls, with Harbor's "
         "agent `oracle` running the script in Docker; OpenEnv forwards the reward of Harbor's "
         "shared verifier, and its report counts a rollout as solved if that is above 0."
@@ -41,11 +40,13 @@ class OpenEnvGrader:
         with log.open("w") as output:
             subprocess.run(
                 [programs / "python", _ROLLOUTS, place, str(jobs)],
-                env=os.environ | {"LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+                env=os.environ | {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "HARBOR_TELEMETRY": "0"},
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 check=False,
             )
+        for printed in (place / "trials").glob("*/agent"):
+            shutil.rmtree(printed)  # it may be large, and judges nothing
         if not any(results.iterdir()):
             raise RuntimeError(log.read_text()[-2000:])
         return {trial.name: _outcome(results / f"{trial.name}.json", log) for trial in trials}

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +16,16 @@ _SECONDS = 60
 _SOLVED = 1.0  # as `vf-validate` has it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiersGrader:
     """The one taskset that verifiers ships whose tests run in a sandbox, by its own command."""
 
-    name: str
-    form: HarborGrader
-    """Whose tasks it takes."""
+    requirement = "verifiers[harbor]==0.4.0"
+    python = "3.12"
 
-    way: str
-    requirement: str = "verifiers[harbor]==0.4.0"
-    python: str = "3.12"
+    def __init__(self, name: str, form: HarborGrader, way: str) -> None:
+        self.name = name
+        self.way = way
+        self._form = form
 
     def judge(
         self, trials: Sequence[Trial], programs: Path, place: Path, jobs: int
@@ -37,7 +35,7 @@ class VerifiersGrader:
         scripts.mkdir()
         for trial in trials:
             (scripts / f"{trial.name}.sh").write_text(trial.script)
-            form = self.form.write_task(trial.task, place / "tasks" / trial.name)
+            form = self._form.write_task(trial.task, place / "tasks" / trial.name)
             # verifiers builds no image: without this it copies the tests into a fresh container.
             (form / "tests" / "Dockerfile").unlink(missing_ok=True)
         argv: list[str | Path] = [
@@ -47,6 +45,8 @@ class VerifiersGrader:
             "--env.agent.runtime.type", "docker",
             "--env.agent.timeout.rollout", str(_SECONDS),
             "--env.agent.timeout.scoring", str(_SECONDS),
+            # A verifier that hangs is not started anew, which takes three times as long.
+            "--env.verifier.retries", "0",
             "--max-concurrent", str(jobs), "--no-push", "--no-rich",
             "--output-dir", place, "--run.name", "run",
         ]  # fmt: skip
