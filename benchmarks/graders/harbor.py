@@ -28,7 +28,7 @@ class HarborGrader:
     ) -> Mapping[str, Outcome]:
         """Judge all trials in one job."""
         forms = {
-            task.name: self._write_task(task, place / "forms" / task.name)
+            task.name: self.write_task(task, place / "forms" / task.name)
             for task in {trial.task.name: trial.task for trial in trials}.values()
         }
         scripts = {
@@ -41,8 +41,8 @@ class HarborGrader:
             raise RuntimeError(str(error)) from error
         return {name: _outcome(trial) for name, trial in found.items()}
 
-    def _write_task(self, task: GraderTask, form: Path) -> Path:
-        """As `harbor init` makes a task: in pytest's exit code is the reward."""
+    def write_task(self, task: GraderTask, form: Path) -> Path:
+        """Write a task as `harbor init` makes it: pytest's exit code decides the reward."""
         tests = form / "tests"
         tests.mkdir(parents=True)
         (form / "environment").mkdir()
