@@ -24,7 +24,7 @@ def installed(requirement: str, python: str, envs: Path) -> Path | str:
         return f"there is no python{python} here"
     if not (folder / "installed").exists():
         subprocess.run([found, "-m", "venv", "--clear", str(folder)], check=True)
-        pip = [folder / "bin" / "pip", "install", "-q", *requirement.split()]
+        pip = [str(folder / "bin" / "pip"), "install", "-q", *requirement.split()]
         if subprocess.run(pip, check=False).returncode != 0:
             return "not all that it requires is to be had here"
         (folder / "installed").touch()
