@@ -1,0 +1,1 @@
+"""`agentbench redteam`: which kinds of cheats would earn a reward in a task."""

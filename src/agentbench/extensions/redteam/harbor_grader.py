@@ -1,0 +1,166 @@
+"""Harbor as the grader: each task with a script in place of its solution, all in one job.
+
+Harbor's agent `oracle` runs `solution/solve.sh` where and as whom it runs other agents, and before
+the verifier (facts of `harbor` 0.26.0: `agents/oracle.py`, `trial/single_step.py`).
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentbench.errors import InputError, UnavailableError
+from agentbench.extensions.redteam.kinds import Kind, script_of
+from agentbench.extensions.redteam.names import NOTHING, REFERENCE
+from agentbench.extensions.redteam.trials import Trial
+
+_JOB = "job"
+_HARBOR_SETTINGS = {"HARBOR_TELEMETRY": "0", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+
+
+def find_harbor() -> Path:
+    """Harbor's command on PATH.
+
+    Raises:
+        UnavailableError: there is none.
+    """
+    found = shutil.which("harbor")
+    if found is None:
+        raise UnavailableError("--grader harbor: expected the command harbor on PATH, found none")
+    return Path(found)
+
+
+def harbor_folders(paths: Sequence[Path]) -> list[Path]:
+    """The folders of Harbor tasks among some paths, which may be folders of them.
+
+    Raises:
+        InputError: a path has no such task.
+    """
+    found: list[Path] = []
+    for path in paths:
+        folders = [path, *sorted(each for each in path.glob("*") if each.is_dir())]
+        tasks = [each for each in folders if _is_harbor_task(each)]
+        if not tasks:
+            raise InputError(
+                f"{path}: expected Harbor tasks (folders with task.toml and environment/), found "
+                "none; `agentbench tasks export harbor` makes them of others"
+            )
+        found += tasks
+    return found
+
+
+def _is_harbor_task(folder: Path) -> bool:
+    return (folder / "task.toml").is_file() and (folder / "environment").is_dir()
+
+
+def try_on_harbor(
+    folders: Sequence[Path], kinds: Sequence[Kind], jobs_dir: Path, jobs: int
+) -> list[Trial]:
+    """Let Harbor judge each kind on each task; a reward is one above that for no change.
+
+    Raises:
+        UnavailableError: Harbor did not run, or judged nothing.
+    """
+    scripts: dict[str, tuple[Path, str | None]] = {}
+    for folder in folders:
+        tests = tuple(f"/tests/{path.name}" for path in sorted(folder.glob("tests/*.py")))
+        scripts[f"{folder.name}--{REFERENCE}"] = folder, None
+        scripts[f"{folder.name}--{NOTHING}"] = folder, "#!/bin/sh\n"
+        for kind in kinds:
+            line = f"#!/bin/sh\nset -e\n{script_of(kind, (), tests)}"
+            scripts[f"{folder.name}--{kind.name}"] = folder, line
+    judged = run_harbor(find_harbor(), scripts, jobs_dir, jobs)
+    least = {folder.name: judged[f"{folder.name}--{NOTHING}"].reward or 0 for folder in folders}
+    trials: list[Trial] = []
+    for name, one in judged.items():
+        task, _, cheat = name.rpartition("--")
+        reward = one.reward or 0
+        rewarded = reward > (0 if cheat == NOTHING else least[task])
+        trials.append(Trial(task=task, kind=cheat, rewarded=rewarded, says=one.says, kept=one.kept))
+    return trials
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HarborTrial:
+    """What Harbor said of one script on one task."""
+
+    reward: float | None
+    """The one named `reward`, or else the lowest of several; None: Harbor gave none."""
+
+    says: str
+    """Harbor's rewards and its error, in a line."""
+
+    kept: Path
+    """The folder of Harbor's trial; the job's log if there was no trial."""
+
+
+def run_harbor(
+    harbor: Path, tasks: Mapping[str, tuple[Path, str | None]], jobs_dir: Path, jobs: int
+) -> dict[str, HarborTrial]:
+    """Let Harbor judge many scripts, each on a copy of a task, and return what it said by name.
+
+    Args:
+        harbor: Harbor's command.
+        tasks: For each name a Harbor task's folder, and the text of its `solve.sh`, with the first
+            line that names its shell. In a task of several steps, each step runs it. None is
+            the task's own solution.
+        jobs_dir: A new folder. It keeps the job and the copies of the tasks.
+        jobs: How many trials at a time.
+
+    Raises:
+        UnavailableError: Harbor did not run, or judged nothing.
+    """
+    copies = jobs_dir / "tasks"
+    for name, (folder, script) in tasks.items():
+        shutil.copytree(folder, copies / name, symlinks=True)
+        if script is not None:
+            _replace_solution(copies / name, script)
+    log = jobs_dir / "harbor.log"
+    argv = [
+        str(harbor), "run", "--path", str(copies), "--agent", "oracle", "--n-concurrent", str(jobs),
+        "--jobs-dir", str(jobs_dir), "--job-name", _JOB, "--quiet", "--yes",
+    ]  # fmt: skip
+    try:
+        with log.open("wb") as output:
+            subprocess.run(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=os.environ | _HARBOR_SETTINGS,
+                check=False,  # it is 1 as well if a single trial failed
+            )
+    except OSError as error:
+        raise UnavailableError(f"Harbor does not start: {error}") from error
+    found = dict(map(_read_trial, (jobs_dir / _JOB).glob("*/result.json")))
+    if not found:
+        last = log.read_text(errors="replace").strip()[-2000:]
+        raise UnavailableError(f"Harbor judged nothing. It said: {last}")
+    none = HarborTrial(reward=None, says="Harbor has no result of it", kept=log)
+    return {name: found.get(name, none) for name in tasks}
+
+
+def _replace_solution(task: Path, script: str) -> None:
+    steps = [step / "solution" for step in task.glob("steps/*") if step.is_dir()]
+    for solution in (task / "solution", *steps):
+        shutil.rmtree(solution, ignore_errors=True)  # an agent has none of its files
+        solution.mkdir()
+        (solution / "solve.sh").write_text(script)
+
+
+def _read_trial(path: Path) -> tuple[str, HarborTrial]:
+    result = json.loads(path.read_text())
+    rewards = (result["verifier_result"] or {}).get("rewards") or {}
+    error = result["exception_info"]
+    words = [f"{key} {value}" for key, value in rewards.items()]
+    if error is not None:
+        words.append(f"{error['exception_type']}: {error['exception_message']}")
+    trial = HarborTrial(
+        reward=rewards.get("reward", min(rewards.values(), default=None)),
+        says=", ".join(words) or "no reward",
+        kept=path.parent,
+    )
+    return Path(result["config"]["task"]["path"]).name, trial
