@@ -45,13 +45,14 @@ class SweBench:
     ) -> Mapping[str, Outcome]:
         with ThreadPoolExecutor(jobs) as pool:
             patches = list(pool.map(_patch, trials))
-        images = {trial.task.image: _testbed(trial.task, place) for trial in trials}
+        tasks = {trial.task.name: trial.task for trial in trials}
+        images = {name: _testbed(task, place) for name, task in tasks.items()}
         predictions = [
             {"instance_id": trial.name, "model_name_or_path": _MODEL, "model_patch": patch}
             for trial, patch in zip(trials, patches, strict=True)
         ]
         (place / "predictions.json").write_text(json.dumps(predictions))
-        instances = [_instance(trial, images[trial.task.image]) for trial in trials]
+        instances = [_instance(trial, images[trial.task.name]) for trial in trials]
         (place / "dataset.json").write_text(json.dumps(instances))
         run_id = f"graders-{uuid4().hex}"  # a part of the containers' names
         argv = [
