@@ -9,7 +9,6 @@ Run: python -m benchmarks.graders [--grader NAME ...] [--row NAME ...] [--envs D
 """
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -20,7 +19,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import TypedDict
 
 import docker
 
@@ -28,42 +26,16 @@ import agentbench
 from benchmarks.environments import QUIET, installed, with_compose
 from benchmarks.graders.own import Agentbench
 from benchmarks.graders.registry import GRADERS
+from benchmarks.graders.results import RESULTS, Cell, Column, RowText, read, resolved, write
 from benchmarks.graders.rows import CHEATS, HONEST, Row
 from benchmarks.graders.tasks import prepare
 from benchmarks.graders.trial import Grader, GraderTask, Outcome, Trial
 from benchmarks.measuring import machine
 from tests.e2e.small_task import SmallTask
 
-RESULTS = Path(__file__).parents[1] / "results" / "graders.json"
 _LONGEST_SAYS = 200
 _LONGEST_LOG = 100_000
 _LOGS = {".log", ".txt", ".diff", ".cast"}
-
-
-class Cell(TypedDict):
-    """What a grader said of one repeat of a row."""
-
-    resolved: bool | None
-    says: str
-    kept: str
-    sha256: str
-
-
-class Column(TypedDict):
-    """What is written of a grader."""
-
-    requirement: str
-    python: str
-    way: str
-    taken: str
-    machine: Mapping[str, str | int]
-    engine: str
-    agentbench: str
-    jobs: int
-    trials: int
-    seconds: float | None
-    failed: str | None
-    cells: dict[str, list[Cell]]
 
 
 def main() -> int:
@@ -214,30 +186,27 @@ def _line(text: str) -> str:
 
 def _write(path: Path, grader: Grader, column: Column) -> None:
     """Put a grader's results into the file, and leave those of others, and of other rows."""
-    document = json.loads(path.read_text("utf-8")) if path.exists() else {"graders": {}}
-    columns = document["graders"]
-    before = columns.get(grader.name, {})
-    if before.get("requirement") == grader.requirement and not column["failed"]:
+    columns = read(path)["graders"]
+    before = columns.get(grader.name)
+    if before and before["requirement"] == grader.requirement and not column["failed"]:
         column["cells"] = {**before["cells"], **column["cells"]}
     columns[grader.name] = column
-    known = [each.name for each in GRADERS]
-    document = {
-        "rows": [
-            {"name": row.name, "title": row.title, "kind": row.kind, "about": row.about,
-             "honest": row in HONEST}
-            for row in (*CHEATS, *HONEST)
-        ],
-        "graders": {name: columns[name] for name in known if name in columns},
-    }  # fmt: skip
-    path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    rows = [
+        RowText(
+            name=row.name, title=row.title, kind=row.kind, about=row.about, honest=row in HONEST
+        )
+        for row in (*CHEATS, *HONEST)
+    ]
+    known = [each.name for each in GRADERS if each.name in columns]
+    write(path, {"rows": rows, "graders": {name: columns[name] for name in known}})
 
 
 def _is_right(column: Column) -> bool:
     """Whether a grader resolved each honest fix and no cheat."""
     honest = {row.name for row in HONEST}
-    cells = column["cells"]
-    return not column["failed"] and all(
-        cell["resolved"] is (row in honest) for row, of_row in cells.items() for cell in of_row
+    return column["failed"] is None and all(
+        resolved(cells) == (len(cells) if row in honest else 0)
+        for row, cells in column["cells"].items()
     )
 
 
