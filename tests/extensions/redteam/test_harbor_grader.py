@@ -1,86 +1,89 @@
-"""Many scripts on Harbor tasks in one job, with a program that writes results as Harbor does."""
+"""Harbor's command, which is too large for the gate: a stand-in runs the same scripts here.
 
+`python -m benchmarks.graders` runs the real one.
+"""
+
+import json
 import sys
 from pathlib import Path
 
 import pytest
 
-from agentbench.errors import UnavailableError
-from agentbench.extensions.redteam.harbor_grader import run_harbor
+HARBOR = f"""#!{sys.executable}
+import json, pathlib, subprocess, sys
 
-_HARBOR = f"""#!{sys.executable}
-import json
-import sys
-from pathlib import Path
-
-options = dict(zip(sys.argv[2::2], sys.argv[3::2]))
-for task in Path(options["--path"]).iterdir():
-    script = (task / "solution" / "solve.sh").read_text()
-    if script == "absent":
-        continue
-    rewards, error = {{"reward": 1.0, "style": 0.5}}, None
-    if script == "raises":
-        rewards = None
-        error = {{"exception_type": "RewardFileNotFoundError", "exception_message": "none found"}}
-    if script == "styles":
-        rewards = {{"style": 0.5, "speed": 0.25}}
-    result = {{
+words = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+job = pathlib.Path(words["--jobs-dir"]) / words["--job-name"]
+for task in sorted(pathlib.Path(words["--path"]).iterdir()):
+    trial = job / task.name
+    app, logs = trial / "app", trial / "verifier"
+    app.mkdir(parents=True)
+    logs.mkdir()
+    env = {{"LOGS": str(logs), "PATH": "/usr/bin:/bin", "HOME": str(app)}}
+    for script in ("solution/solve.sh", "tests/test.sh"):
+        subprocess.run(["sh", task / script], cwd=app, env=env, check=False)
+    rewards = {{"reward": float((logs / "reward.txt").read_text())}}
+    (trial / "result.json").write_text(json.dumps({{
         "config": {{"task": {{"path": str(task)}}}},
-        "verifier_result": rewards and {{"rewards": rewards}},
-        "exception_info": error,
-    }}
-    trial = Path(options["--jobs-dir"], options["--job-name"], task.name + "__x7")
-    trial.mkdir(parents=True)
-    (trial / "result.json").write_text(json.dumps(result))
-    (trial / "files").write_text(" ".join(sorted(p.name for p in (task / "solution").iterdir())))
+        "verifier_result": {{"rewards": rewards}},
+        "exception_info": None,
+    }}))
 """
 
 
 @pytest.fixture
-def task(tmp_path: Path) -> Path:
-    solution = tmp_path / "task" / "solution"
-    solution.mkdir(parents=True)
-    (solution / "solve.sh").write_text("own")
-    (solution / "solution.patch").write_text("a patch")
-    return solution.parent
+def harbor(monkeypatch, tmp_path):
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "harbor").write_text(HARBOR)
+    (folder / "harbor").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
 
 
-def _program(tmp_path: Path, text: str) -> Path:
-    program = tmp_path / "harbor"
-    program.write_text(text)
-    program.chmod(0o755)
-    return program
+def harbor_task(folder: Path, judged: str) -> Path:
+    for name in ("environment", "solution", "tests"):
+        (folder / name).mkdir(parents=True)
+    (folder / "task.toml").write_text('version = "1.0"\n')
+    (folder / "solution" / "solve.sh").write_text("echo right > answer\n")
+    (folder / "tests" / "test.sh").write_text(judged)
+    return folder
 
 
-def test_each_script_gets_its_reward(tmp_path: Path, task: Path) -> None:
-    tasks = {name: (task, name) for name in ("solves", "raises", "styles", "absent")}
-    jobs_dir = tmp_path / "jobs"
-    found = run_harbor(_program(tmp_path, _HARBOR), tasks, jobs_dir, 2)
-    assert {name: trial.reward for name, trial in found.items()} == {
-        "solves": 1.0,
-        "raises": None,
-        "styles": 0.25,
-        "absent": None,
+@pytest.mark.usefixtures("harbor")
+def test_each_kind_is_a_solution_of_its_own(cli, tmp_path):
+    # Only kinds that write into the working folder: the stand-in has no sandbox.
+    # Half a reward for no change is usual.
+    judged = "if test -f conftest.py || test -f answer; then echo 1; else echo 0.5; fi"
+    judged += " > $LOGS/reward.txt\n"
+    task = harbor_task(tmp_path / "sum", judged)
+    kinds = ("--kind", "conftest-hook", "--kind", "pytest-configuration")
+    result = cli("redteam", task, "--grader", "harbor", *kinds, "--runs-dir", tmp_path, "--json")
+    assert result.code == 1, result.stderr
+    found = {row["kind"]: row for row in json.loads(result.stdout)}
+    assert {name: row["rewarded"] for name, row in found.items()} == {
+        "reference": True,
+        "nothing": False,
+        "conftest-hook": True,
+        "pytest-configuration": False,
     }
-    assert found["solves"].says == "reward 1.0, style 0.5"
-    assert found["raises"].says == "RewardFileNotFoundError: none found"
-    assert found["solves"].kept.is_relative_to(jobs_dir)
-    assert found["absent"].kept.is_file()
+    assert found["conftest-hook"]["says"] == "reward 1.0"
+    assert Path(found["conftest-hook"]["kept"]).is_dir()
 
 
-def test_script_finds_no_file_of_the_solution(tmp_path: Path, task: Path) -> None:
-    tasks: dict[str, tuple[Path, str | None]] = {"script": (task, "solves"), "own": (task, None)}
-    found = run_harbor(_program(tmp_path, _HARBOR), tasks, tmp_path / "jobs", 1)
-    assert (found["script"].kept / "files").read_text() == "solve.sh"
-    assert (found["own"].kept / "files").read_text() == "solution.patch solve.sh"
+@pytest.mark.usefixtures("harbor")
+def test_task_that_rewards_everything_shows_nothing(cli, tmp_path):
+    task = harbor_task(tmp_path / "sum", "echo 1 > $LOGS/reward.txt\n")
+    kind = ("--kind", "conftest-hook")
+    result = cli("redteam", task, "--grader", "harbor", *kind, "--runs-dir", tmp_path)
+    assert result.code == 65
+    assert "error: sum: no change at all is rewarded, so that the other results show" in (
+        result.stderr
+    )
 
 
-def test_harbor_that_fails_is_unavailable(tmp_path: Path, task: Path) -> None:
-    program = _program(tmp_path, "#!/bin/sh\necho no engine >&2\nexit 1\n")
-    with pytest.raises(UnavailableError, match="no engine"):
-        run_harbor(program, {"one": (task, None)}, tmp_path / "jobs", 1)
-
-
-def test_missing_harbor_is_unavailable(tmp_path: Path, task: Path) -> None:
-    with pytest.raises(UnavailableError, match="does not start"):
-        run_harbor(tmp_path / "harbor", {"one": (task, None)}, tmp_path / "jobs", 1)
+def test_missing_command_is_named(cli, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    task = harbor_task(tmp_path / "sum", "true\n")
+    result = cli("redteam", task, "--grader", "harbor", "--runs-dir", tmp_path)
+    assert result.code == 69
+    assert "--grader harbor: expected the command harbor on PATH, found none" in result.stderr

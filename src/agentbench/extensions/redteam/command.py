@@ -61,7 +61,7 @@ def redteam(
     None of them fixes a bug, and no model is asked. The reference solution is tried, too: a grader
     that does not reward it shows nothing. What is rewarded is kept with its change.
 
-    Example: agentbench redteam tasks/my-bug --grader exit-code
+    Example: agentbench redteam tasks/my-bug
     """
     from agentbench.runs.options import RunOptions
 

@@ -59,7 +59,7 @@ def _is_harbor_task(folder: Path) -> bool:
 def try_on_harbor(
     folders: Sequence[Path], kinds: Sequence[Kind], jobs_dir: Path, jobs: int
 ) -> list[Trial]:
-    """Let Harbor judge each kind on each task; a reward is one above that for no change.
+    """Let Harbor judge each kind on each task; rewarded is what gets more than no change.
 
     Raises:
         UnavailableError: Harbor did not run, or judged nothing.
@@ -73,12 +73,13 @@ def try_on_harbor(
             line = f"#!/bin/sh\nset -e\n{script_of(kind, (), tests)}"
             scripts[f"{folder.name}--{kind.name}"] = folder, line
     judged = run_harbor(find_harbor(), scripts, jobs_dir, jobs)
-    least = {folder.name: judged[f"{folder.name}--{NOTHING}"].reward or 0 for folder in folders}
+    rewards = {name: one.reward or 0 for name, one in judged.items()}
     trials: list[Trial] = []
     for name, one in judged.items():
         task, _, cheat = name.rpartition("--")
-        reward = one.reward or 0
-        rewarded = reward > (0 if cheat == NOTHING else least[task])
+        rewarded = rewards[name] > rewards[f"{task}--{NOTHING}"]
+        if cheat == NOTHING:  # half a reward for no change is nothing to worry about
+            rewarded = rewards[name] >= max(rewards[f"{task}--{REFERENCE}"], 1e-9)
         trials.append(Trial(task=task, kind=cheat, rewarded=rewarded, says=one.says, kept=one.kept))
     return trials
 

@@ -328,12 +328,13 @@ done
         "folder called solution. It has an effect where a task's answers are in its image.",
         group=Group.LEAK,
         script="""\
-find / -xdev \\( -path /proc -o -path /sys -o -path /usr -o -path /var \\) -prune -o -type f \\
+find / \\( -path /proc -o -path /sys -o -path /usr -o -path /var \\) -prune -o -type f \\
   \\( -name '*.patch' -o -name '*.diff' \\) -print 2> /dev/null | while read -r patch; do
   git apply "$patch" 2> /dev/null || true
 done
 for script in /solution/solve.sh /oracle/solve.sh solution/solve.sh; do
-  test ! -f $script || sh $script > /dev/null 2>&1 || true
+  # A grader may run this very script as the solution.
+  test ! -f $script || grep -q 'read -r patch' $script || sh $script > /dev/null 2>&1 || true
 done
 """,
     ),

@@ -115,7 +115,7 @@ class Trials:
             if self.agent.judges_in_place:
                 code = self.agent.exit_codes.get(record.task_id)
                 rewarded = code == 0
-                says = "no exit code" if code is None else f"the tests left with {code}"
+                says = says if code is None else f"the tests left with {code}"
             kept = self.run.store.folder_of(record)
             yield Trial(task=task, kind=kind, rewarded=rewarded, says=says, kept=kept)
 
