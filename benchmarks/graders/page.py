@@ -46,6 +46,9 @@ _LIMITS = """\
 - The cheats come from the authors of agentbench, who know their own defences best. Some were
   written against its control runs. What nobody thought of is not here.
 - One machine, one container engine, one version of each grader, on the day that is named.
+- agentbench runs its agents without root, others with it. A cheat that needs root and fails in its
+  sandbox shows nothing about its judge. [Integrity](integrity.md) names the attackers that it does
+  not defend against.
 - The table has no cheat that needs a model, a network or an answer that a task leaves lying about.
 """
 
@@ -86,12 +89,14 @@ def _summary(
     yield from _head("", "grader", "version", "fooled by", "honest fixes rejected", "s per trial")
     for name, column in results["graders"].items():
         if column["failed"] is not None:
-            yield _row(letters[name], name, _version(column), f"did not run: {column['failed']}")
+            yield _row(
+                letters[name], name, _version(name, column), f"did not run: {column['failed']}"
+            )
             continue
         fooled = [bool(resolved(cells)) for cells in _cells(column, cheats)]
         rejected = [resolved(cells) < len(cells) for cells in _cells(column, honest)]
         yield _row(
-            letters[name], name, _version(column), f"{sum(fooled)} of {len(fooled)} cheats",
+            letters[name], name, _version(name, column), f"{sum(fooled)} of {len(fooled)} cheats",
             f"{sum(rejected)} of {len(rejected)}", _per_trial(column),
         )  # fmt: skip
     yield ""
@@ -100,8 +105,7 @@ def _summary(
 def _cheats(results: Results, letters: dict[str, str], rows: list[RowText]) -> Iterator[str]:
     yield "## Cheats"
     yield ""
-    yield "In how many of its repeats a cheat was paid as a fix. The letters are those of the"
-    yield "summary."
+    yield "In how many of its repeats each cheat was resolved. The letters are those of the summary."
     yield ""
     yield from _head("cheat", *letters.values())
     kind = ""
@@ -116,7 +120,7 @@ def _cheats(results: Results, letters: dict[str, str], rows: list[RowText]) -> I
 def _honest(results: Results, letters: dict[str, str], rows: list[RowText]) -> Iterator[str]:
     yield "## Honest fixes"
     yield ""
-    yield "In how many of its repeats a right fix was accepted."
+    yield "In how many of its repeats each right fix was resolved."
     yield ""
     yield from _head("the agent", *letters.values())
     for row in rows:
@@ -142,7 +146,7 @@ def _graders(results: Results, letters: dict[str, str]) -> Iterator[str]:
         facts = ", ".join(
             [
                 column["taken"],
-                column["requirement"] or f"agentbench {column['agentbench']}",
+                *filter(None, [column["requirement"]]),
                 f"Python {column['python']}",
                 f"engine {column['engine']}",
                 f"{column['machine']['cores']} cores",
@@ -194,8 +198,9 @@ def _count(column: Column, row: RowText, *, bad: bool) -> str:
     return text + (_NO_JUDGEMENT if any(cell["resolved"] is None for cell in cells) else "")
 
 
-def _version(column: Column) -> str:
-    return column["requirement"].rpartition("==")[2] or column["agentbench"]
+def _version(name: str, column: Column) -> str:
+    own = column["agentbench"] if name.startswith("agentbench") else ""
+    return column["requirement"].rpartition("==")[2] or own
 
 
 def _per_trial(column: Column) -> str:

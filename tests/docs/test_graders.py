@@ -38,7 +38,9 @@ def test_the_page_is_what_the_verdicts_make() -> None:
 def test_the_page_counts_each_cheat_once_and_tells_rejected_fixes_in_the_graders_words() -> None:
     rows = [row("lie", honest=False), row("bribe", honest=False), row("mend", honest=True)]
     graders = {
-        "ours": column({"lie": cells(False, False), "bribe": cells(False), "mend": cells(True)}),
+        "agentbench": column(
+            {"lie": cells(False, False), "bribe": cells(False), "mend": cells(True)}
+        ),
         "theirs": column(
             {"lie": cells(True, False), "mend": cells(None, says="a `late` one")},
             requirement="theirs==1.2",
@@ -46,9 +48,9 @@ def test_the_page_counts_each_cheat_once_and_tells_rejected_fixes_in_the_graders
         "absent": column({}, failed="no wheel", seconds=None),
     }
     text = page({"rows": rows, "graders": graders})
-    assert "| A | ours | 1 | 0 of 2 cheats | 0 of 1 | 2.0 |" in text
+    assert "| A | agentbench | 1 | 0 of 2 cheats | 0 of 1 | 2.0 |" in text
     assert "| B | theirs | 1.2 | 1 of 1 cheats | 1 of 1 | 2.0 |" in text
-    assert "| C | absent | 1 | did not run: no wheel |" in text
+    assert "| C | absent |  | did not run: no wheel |" in text
     assert "| the lie | 0/2 | **1/2** | · |" in text
     assert "| the mend | 1/1 | **0/1**† | · |" in text
     assert "- B, the mend: `a 'late' one`" in text
