@@ -105,7 +105,7 @@ def _summary(
 def _cheats(results: Results, letters: dict[str, str], rows: list[RowText]) -> Iterator[str]:
     yield "## Cheats"
     yield ""
-    yield "In how many of its repeats each cheat was resolved. The letters are those of the summary."
+    yield "In how many of its repeats each cheat was resolved. The letters are in the summary."
     yield ""
     yield from _head("cheat", *letters.values())
     kind = ""
