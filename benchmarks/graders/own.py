@@ -40,7 +40,8 @@ class Agentbench:
             'sh -e "$AGENTBENCH_INSTRUCTION"', *self._options, "--agent-timeout", _AGENT_LIMIT,
             "--jobs", str(jobs), "--runs-dir", str(place), "--run-id", "run", "--quiet",
         ]  # fmt: skip
-        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        limit = 300 * len(trials) + 600
+        done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=limit)
         attempts = place / "run" / "attempts.jsonl"
         if not attempts.exists():
             raise RuntimeError(f"no records: {done.stderr[-500:]}")

@@ -63,7 +63,8 @@ class SweBench:
         ]  # fmt: skip
         with (place / "output.log").open("wb") as output:
             subprocess.run(
-                argv, cwd=place, stdout=output, stderr=subprocess.STDOUT, check=False
+                argv, cwd=place, stdout=output, stderr=subprocess.STDOUT, check=False,
+                timeout=_TESTS_S * len(trials) + 600,
             )  # fmt: skip
         for image in images.values():
             docker.from_env().images.remove(image, force=True)
@@ -116,7 +117,8 @@ def _instance(trial: Trial, image: str) -> dict[str, object]:
         "test_patch": task.tests_patch,
         "eval_script": script,
         "eval_type": "pass_and_fail",
-        "log_parser": "parse_log_pytest",
+        # Of its parsers for pytest this one reads ids with spaces, which our tasks have.
+        "log_parser": "parse_log_pytest_v2",
         "FAIL_TO_PASS": list(task.fail_to_pass),
         "PASS_TO_PASS": list(task.pass_to_pass),
     }
