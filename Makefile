@@ -71,6 +71,7 @@ docs: $(VENV)/installed-dev
 	$(VENV)/bin/python -m agentbench.report.json_documents docs/schema
 	$(VENV)/bin/python -m agentbench.extensions.export.row_schema docs/schema
 	$(VENV)/bin/python benchmarks/performance_page.py > docs/performance.md
+	$(VENV)/bin/python -m benchmarks.graders.page > docs/graders.md
 
 site: $(VENV)/installed-dev
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict

