@@ -66,9 +66,10 @@ class TerminalBenchGrader:
         if not results.exists():
             raise RuntimeError(log.read_text(errors="replace").strip()[-2000:])
         found = {each["task_id"]: each for each in json.loads(results.read_text())["results"]}
+        folders = {trial.name: place / run / trial.name for trial in trials}
         return {
-            trial.name: _outcome(found.get(trial.name), place / run / trial.name)
-            for trial in trials
+            name: _outcome(found.get(name), folder if folder.exists() else log)
+            for name, folder in folders.items()
         }
 
 
