@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 
 _ISSUES = "https://github.com/SWE-bench/SWE-bench"
+_HARBOR = "https://www.harborframework.com"
+_TBENCH = "https://github.com/harbor-framework/terminal-bench-website/blob/main/content/blog"
 
 SAYINGS: Mapping[str, str] = {
     "swebench": f"""\
@@ -12,5 +14,20 @@ printed lines with pytest's exit code ([#601]({_ISSUES}/issues/601), [#620]({_IS
 proposal to refuse patches that change tests was closed ([#606]({_ISSUES}/pull/606)), and so was the
 report that a single `conftest.py` is resolved ([#631]({_ISSUES}/issues/631)). For its
 [leaderboard](https://www.swebench.com/submit.html), people hand in logs and the agent's traces.""",
+    "harbor": f"""\
+The separate verifier is meant as a boundary between the agent and what judges it: only declared
+artifacts cross it ([announcement]({_HARBOR}/news/separate-verifier-sandboxes)). A task that says
+nothing is judged in the agent's container ([documents]({_HARBOR}/docs/tasks)), while `harbor init`
+0.26 writes a separate one. Others reported that 0.22 paid a reward file that was written early, and
+that its separate mode gave an honest agent nothing when its work was no declared artifact
+([valbaudo/dawn#14](https://github.com/valbaudo/dawn/issues/14)); 0.26 deletes such files before it
+judges. Its rubrics `check` and `analyze` let a model look for reward hacking afterwards.""",
+    "terminal-bench": f"""\
+For 2.0 its maintainers confirmed cheating in submissions; they ask for the trajectories of passing
+trials, have an agent review them, and take submissions down
+([leaderboard](https://www.tbench.ai/news/leaderboard-integrity-update)). In 3.0 the containers of
+agent and verifier are separate, which they say prevents many ways of reward hacking
+([release]({_TBENCH}/terminal-bench-3-0.mdx)). The table has 0.2.18, the newest version of the
+package.""",
 }
 """Markdown, with links to the sources."""
