@@ -98,7 +98,9 @@ def _prepared(rows: Sequence[Row], place: Path) -> Iterator[list[GraderTask]]:
     for row in rows:
         if row.task not in different:
             different.append(row.task)
-    tasks = [prepare(f"task-{number}", task, place) for number, task in enumerate(different, 1)]
+    # Images are named after tasks: another run at the same time has others.
+    names = [f"task-{os.getpid()}-{number}" for number in range(len(different))]
+    tasks = [prepare(name, task, place) for name, task in zip(names, different, strict=True)]
     try:
         yield [tasks[different.index(row.task)] for row in rows]
     finally:
