@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -137,24 +138,24 @@ def _judged(
         "failed": None,
         "cells": {},
     }
-    programs = Path(sys.executable).parent
-    if grader.requirement:
-        found = installed(grader.requirement, grader.python, envs)
-        if isinstance(found, str):
-            column["failed"] = found
-            return column
-        programs = found
     slug = "".join(letter if letter.isalnum() else "-" for letter in grader.name.lower())
     place = (options.keep / slug / f"{datetime.now(UTC):%Y%m%dT%H%M%S}").absolute()
-    place.mkdir(parents=True)
-    started = time.monotonic()
-    flat = [trial for row in trials.values() for trial in row]
+    flat = [trial for of_row in trials.values() for trial in of_row]
     try:
+        programs = Path(sys.executable).parent
+        if grader.requirement:
+            found = installed(grader.requirement, grader.python, envs)
+            if isinstance(found, str):
+                raise RuntimeError(found)  # noqa: TRY301
+            programs = found
+        place.mkdir(parents=True)
+        started = time.monotonic()
         outcomes = grader.judge(flat, programs, place, options.jobs)
-    except (RuntimeError, OSError, subprocess.SubprocessError) as error:
-        column["failed"] = _line(str(error))
+        column["seconds"] = round(time.monotonic() - started, 1)
+    except Exception as error:  # noqa: BLE001 - the hour of the other graders is not lost to it
+        traceback.print_exc()
+        column["failed"] = _line(str(error) or type(error).__name__)
         return column
-    column["seconds"] = round(time.monotonic() - started, 1)
     nothing = Outcome(resolved=None, says="no outcome", kept=place)
     column["cells"] = {
         row: [_cell(outcomes.get(trial.name, nothing), options.keep) for trial in of_row]
@@ -165,7 +166,8 @@ def _judged(
 
 def _cell(outcome: Outcome, keep: Path) -> Cell:
     kept = outcome.kept
-    files = [kept] if kept.is_file() else sorted(p for p in kept.rglob("*") if p.is_file())
+    files = [kept] if kept.is_file() else sorted(kept.rglob("*"))
+    files = [path for path in files if path.is_file() and not path.is_symlink()]
     for path in files:
         if path.suffix in _LOGS and path.stat().st_size > _LONGEST_LOG:
             # An agent may fill a log; its end has the verdict.
