@@ -154,7 +154,7 @@ def _judged(
         column["seconds"] = round(time.monotonic() - started, 1)
     except Exception as error:  # noqa: BLE001 - the hour of the other graders is not lost to it
         traceback.print_exc()
-        column["failed"] = _line(str(error) or type(error).__name__)
+        column["failed"] = _line(str(error) if isinstance(error, RuntimeError) else repr(error))
         return column
     nothing = Outcome(resolved=None, says="no outcome", kept=place)
     column["cells"] = {
