@@ -21,8 +21,11 @@ RUN echo "export PATH=$PATH" > /etc/profile.d/path.sh \\
  && git config --system user.name benchmark && git config --system user.email bench@localhost
 WORKDIR /app
 """
+# `sleep infinity`, which graders let containers run, ignores the usual signal: each stop of a
+# container would take Docker's grace of ten seconds.
 _TASK = """\
 FROM {base}
+STOPSIGNAL SIGKILL
 ADD repo.tar /app/
 RUN git init -q -b main && git add -A && git commit -qm Base
 """

@@ -65,7 +65,7 @@ def redteam(
     """
     from agentbench.runs.options import RunOptions
 
-    kinds = _chosen(kind or [])
+    kinds = _selected_kinds(kind or [])
     if not kinds:
         return
     # fmt: off
@@ -98,7 +98,7 @@ def redteam(
     _tell(found, grader, as_json=as_json, verbose=verbose)
 
 
-def _chosen(names: Sequence[str]) -> "list[Kind]":
+def _selected_kinds(names: Sequence[str]) -> "list[Kind]":
     """The kinds of these names; with `list`, prints them all and returns none.
 
     Raises:

@@ -161,7 +161,7 @@ def _read_trial(path: Path) -> tuple[str, HarborTrial]:
         words.append(f"{error['exception_type']}: {error['exception_message']}")
     trial = HarborTrial(
         reward=rewards.get("reward", min(rewards.values(), default=None)),
-        says=", ".join(words) or "no reward",
+        says=" ".join(", ".join(words).split()) or "no reward",
         kept=path.parent,
     )
     return Path(result["config"]["task"]["path"]).name, trial
