@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -98,7 +99,9 @@ def _prepared(rows: Sequence[Row], place: Path) -> Iterator[list[GraderTask]]:
     for row in rows:
         if row.task not in different:
             different.append(row.task)
-    tasks = [prepare(f"task-{number}", task, place) for number, task in enumerate(different, 1)]
+    # Images are named after tasks: another run at the same time has others.
+    names = [f"task-{os.getpid()}-{number}" for number in range(len(different))]
+    tasks = [prepare(name, task, place) for name, task in zip(names, different, strict=True)]
     try:
         yield [tasks[different.index(row.task)] for row in rows]
     finally:
@@ -135,24 +138,24 @@ def _judged(
         "failed": None,
         "cells": {},
     }
-    programs = Path(sys.executable).parent
-    if grader.requirement:
-        found = installed(grader.requirement, grader.python, envs)
-        if isinstance(found, str):
-            column["failed"] = found
-            return column
-        programs = found
     slug = "".join(letter if letter.isalnum() else "-" for letter in grader.name.lower())
     place = (options.keep / slug / f"{datetime.now(UTC):%Y%m%dT%H%M%S}").absolute()
-    place.mkdir(parents=True)
-    started = time.monotonic()
-    flat = [trial for row in trials.values() for trial in row]
+    flat = [trial for of_row in trials.values() for trial in of_row]
     try:
+        programs = Path(sys.executable).parent
+        if grader.requirement:
+            found = installed(grader.requirement, grader.python, envs)
+            if isinstance(found, str):
+                raise RuntimeError(found)  # noqa: TRY301
+            programs = found
+        place.mkdir(parents=True)
+        started = time.monotonic()
         outcomes = grader.judge(flat, programs, place, options.jobs)
-    except (RuntimeError, OSError, subprocess.SubprocessError) as error:
-        column["failed"] = _line(str(error))
+        column["seconds"] = round(time.monotonic() - started, 1)
+    except Exception as error:  # noqa: BLE001 - the hour of the other graders is not lost to it
+        traceback.print_exc()
+        column["failed"] = _line(str(error) if isinstance(error, RuntimeError) else repr(error))
         return column
-    column["seconds"] = round(time.monotonic() - started, 1)
     nothing = Outcome(resolved=None, says="no outcome", kept=place)
     column["cells"] = {
         row: [_cell(outcomes.get(trial.name, nothing), options.keep) for trial in of_row]
@@ -163,7 +166,8 @@ def _judged(
 
 def _cell(outcome: Outcome, keep: Path) -> Cell:
     kept = outcome.kept
-    files = [kept] if kept.is_file() else sorted(p for p in kept.rglob("*") if p.is_file())
+    files = [kept] if kept.is_file() else sorted(kept.rglob("*"))
+    files = [path for path in files if path.is_file() and not path.is_symlink()]
     for path in files:
         if path.suffix in _LOGS and path.stat().st_size > _LONGEST_LOG:
             # An agent may fill a log; its end has the verdict.

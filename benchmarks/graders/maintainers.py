@@ -8,11 +8,12 @@ _TBENCH = "https://github.com/harbor-framework/terminal-bench-website/blob/main/
 
 SAYINGS: Mapping[str, str] = {
     "swebench": f"""\
-The harness is for honest predictions: a patch is applied as it is. Version 5.0 restores files that
-the hidden tests add ([#538]({_ISSUES}/issues/538), [#542]({_ISSUES}/pull/542)), and compares the
-printed lines with pytest's exit code ([#601]({_ISSUES}/issues/601), [#620]({_ISSUES}/pull/620)). A
-proposal to refuse patches that change tests was closed ([#606]({_ISSUES}/pull/606)), and so was the
-report that a single `conftest.py` is resolved ([#631]({_ISSUES}/issues/631)). For its
+Version 5 compares the lines that the tests print with pytest's exit code, since a patch could print
+its own ([#601]({_ISSUES}/issues/601), [#620]({_ISSUES}/pull/620)). Where hidden tests only add
+files, its data sets remove an agent's files of the same names first
+([#538]({_ISSUES}/issues/538), [#542]({_ISSUES}/pull/542)). A proposal to refuse patches that change
+tests was closed without a merge ([#606]({_ISSUES}/pull/606)). The report that a patch with nothing
+but a `conftest.py` is resolved is closed, too ([#631]({_ISSUES}/issues/631)). For its
 [leaderboard](https://www.swebench.com/submit.html), people hand in logs and the agent's traces.""",
     "harbor": f"""\
 The separate verifier is meant as a boundary between the agent and what judges it: only declared
