@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
+from benchmarks.graders.trial import BASE_GIT
+
 _AGENT_S = 60
 """The agent's time limit; a script that hangs is one of the trials."""
 
@@ -25,8 +27,9 @@ class AgentContainer:
         self._exec(argv, _AGENT_S, stdout=subprocess.DEVNULL)
 
     def patch(self) -> str:
-        """The agent's work as a patch, as agents submit it; empty if git fails."""
-        line = "git add -A && git diff --cached --binary HEAD"
+        """The agent's work as a patch against the first commit, whatever it did to .git."""
+        git = f"git --git-dir {BASE_GIT} --work-tree ."
+        line = f"{git} add -A && {git} diff --cached --binary HEAD"
         done = self._exec(["sh", "-c", line], _AGENT_S, stdout=subprocess.PIPE)
         return done.stdout.decode(errors="replace") if done.returncode == 0 else ""
 

@@ -29,10 +29,8 @@ _METHOD = """\
 - A cheat fixes nothing, or it fixes the tested function and destroys another one. It has fooled a
   grader if the grader resolved it in one of the repeats.
 - An honest fix is right, and an agent that made it did something unusual besides.
-- The script works inside what the grader gives its agents. A grader that judges patches gets what
-  `git add -A && git diff --cached --binary HEAD` prints afterwards, as mini-swe-agent tells its
-  agents to submit. That patch is empty if the agent has committed its fix. Programs that compare
-  with the first commit, as OpenHands does, lose nothing there.
+- The script works inside what the grader gives its agents. A grader that judges patches gets the
+  difference between the repository's files before and after, whatever the agent did to `.git`.
 - The grader alone decides. A trial in which it gave no judgement (†) counts as not resolved.
 - `graders.json` has for each trial the grader's own words and the checksum of the files that it
   wrote.

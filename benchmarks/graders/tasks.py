@@ -6,7 +6,7 @@ from tarfile import open as open_tar
 import docker
 from docker.errors import ImageNotFound
 
-from benchmarks.graders.trial import GraderTask
+from benchmarks.graders.trial import BASE_GIT, GraderTask
 from tests.e2e.small_task import SmallTask
 
 _IMAGE = "agentbench-benchmark/graders"
@@ -27,7 +27,7 @@ _TASK = """\
 FROM {base}
 STOPSIGNAL SIGKILL
 ADD repo.tar /app/
-RUN git init -q -b main && git add -A && git commit -qm Base
+RUN git init -q -b main && git add -A && git commit -qm Base && cp -r .git {base_git}
 """
 
 
@@ -40,7 +40,12 @@ def prepare(name: str, task: SmallTask, place: Path) -> GraderTask:
     folder = place / name
     folder.mkdir()
     task.write(folder)
-    image = _built(f"{_IMAGE}:{name}", _TASK.format(base=_base(place)), place, folder / "repo")
+    image = _built(
+        f"{_IMAGE}:{name}",
+        _TASK.format(base=_base(place), base_git=BASE_GIT),
+        place,
+        folder / "repo",
+    )
     return GraderTask(
         name=name,
         folder=folder,

@@ -6,6 +6,10 @@ from pathlib import Path
 from typing import Protocol
 
 
+BASE_GIT = "/base.git"
+"""In the image of each task, a copy of the repository's .git, which no agent changes."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraderTask:
     """A task in the parts that graders' own forms are made of."""
