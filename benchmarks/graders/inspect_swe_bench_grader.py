@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -107,12 +107,17 @@ def _instance(ident: str, task: GraderTask, commit: str) -> dict[str, str]:
         "environment_setup_commit": commit,
         "patch": task.solution_patch,
         "test_patch": task.tests_patch,
-        "FAIL_TO_PASS": json.dumps(task.fail_to_pass),
-        "PASS_TO_PASS": json.dumps(kept),
+        "FAIL_TO_PASS": _listed(task.fail_to_pass),
+        "PASS_TO_PASS": _listed(kept),
         "problem_statement": (task.folder / "instruction.md").read_text(),
         "hints_text": "",
         "created_at": "",
     }
+
+
+def _listed(tests: Iterable[str]) -> str:
+    """The tests as SWE-bench's parser reads them: it cuts an id at a space, in its lists too."""
+    return json.dumps([*dict.fromkeys(test.split()[0] for test in tests)])
 
 
 def _outcome(sample: Mapping[str, Any], log: Path) -> Outcome:
