@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,8 @@ class InspectSweBench:
     """The scorer of inspect-evals, in the task, the sandbox and the command that it comes with."""
 
     name = "Inspect, SWE-bench scorer"
-    # 0.28.0's requirement inspect-evals-utils is not on PyPI; its scorer differs in an encoding.
-    # swebench 5 has no tables of repositories any more, which the scorer imports.
+    # The requirement inspect-evals-utils of 0.28.0 cannot be installed here, and the scorer is the
+    # same. It imports tables of repositories that swebench 5 no longer has.
     requirement = "inspect-evals[swe-bench]==0.26.0 inspect-ai==0.3.285 swebench==4.1.0"
     python = "3.12"
     way = (
@@ -37,23 +37,18 @@ class InspectSweBench:
         self, trials: Sequence[Trial], programs: Path, place: Path, jobs: int
     ) -> Mapping[str, Outcome]:
         """Judge all trials in one evaluation, a sample for each."""
-        commits = {
-            task.name: _prepare(task, place)
-            for task in {t.task.name: t.task for t in trials}.values()
-        }
+        tasks = {trial.task.name: trial.task for trial in trials}
+        commits = {name: _prepare(task, place) for name, task in tasks.items()}
         ids = {trial.name: f"benchmark__{trial.task.name}-{n}" for n, trial in enumerate(trials)}
         scripts = place / "scripts"
         scripts.mkdir()
         dataset = place / "dataset"
         dataset.mkdir()
-        for trial in trials:
-            (scripts / f"{ids[trial.name]}.sh").write_text(trial.script)
-        (dataset / "test.jsonl").write_text(
-            "".join(
-                json.dumps(_instance(ids[trial.name], trial.task, commits[trial.task.name])) + "\n"
-                for trial in trials
-            )
-        )
+        with (dataset / "test.jsonl").open("w") as lines:
+            for trial in trials:
+                ident, task = ids[trial.name], trial.task
+                (scripts / f"{ident}.sh").write_text(trial.script)
+                lines.write(json.dumps(_instance(ident, task, commits[task.name])) + "\n")
         caches = place / "caches"
         folders = dict.fromkeys(("XDG_CACHE_HOME", "XDG_DATA_HOME", "HF_HOME"), str(caches))
         with (place / "output.log").open("w") as output:
@@ -73,8 +68,11 @@ class InspectSweBench:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 check=False,
+                timeout=300 * len(trials) + 600,
             )  # fmt: skip
         shutil.rmtree(caches, ignore_errors=True)
+        for name in tasks:
+            docker.from_env().images.remove(f"{_IMAGE}:{name}", force=True)
         logs = list((place / "logs").glob("*.json"))
         if not logs:
             raise RuntimeError((place / "output.log").read_text()[-2000:])
@@ -107,12 +105,17 @@ def _instance(ident: str, task: GraderTask, commit: str) -> dict[str, str]:
         "environment_setup_commit": commit,
         "patch": task.solution_patch,
         "test_patch": task.tests_patch,
-        "FAIL_TO_PASS": json.dumps(task.fail_to_pass),
-        "PASS_TO_PASS": json.dumps(kept),
+        "FAIL_TO_PASS": _listed(task.fail_to_pass),
+        "PASS_TO_PASS": _listed(kept),
         "problem_statement": (task.folder / "instruction.md").read_text(),
         "hints_text": "",
         "created_at": "",
     }
+
+
+def _listed(tests: Iterable[str]) -> str:
+    """The tests as SWE-bench's parser reads them: it cuts an id at a space, in its lists too."""
+    return json.dumps([*dict.fromkeys(test.split()[0] for test in tests)])
 
 
 def _outcome(sample: Mapping[str, Any], log: Path) -> Outcome:

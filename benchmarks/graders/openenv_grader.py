@@ -44,6 +44,7 @@ class OpenEnvGrader:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 check=False,
+                timeout=300 * len(trials) + 600,
             )
         for printed in (place / "trials").glob("*/agent"):
             shutil.rmtree(printed)  # it may be large, and judges nothing

@@ -58,6 +58,7 @@ class VerifiersGrader:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 check=False,
+                timeout=300 * len(trials) + 600,
             )
         traces = place / "run" / "traces.jsonl"
         if not traces.exists():
