@@ -3,6 +3,10 @@
 from collections.abc import Mapping
 
 _ISSUES = "https://github.com/SWE-bench/SWE-bench"
+_INSPECT = "https://github.com/UKGovernmentBEIS/inspect_ai"
+_EVALS = "https://github.com/UKGovernmentBEIS/inspect_evals"
+_VERIFIERS = "https://github.com/PrimeIntellect-ai/verifiers"
+_OPENENV = "https://github.com/huggingface/OpenEnv"
 _HARBOR = "https://www.harborframework.com"
 _TBENCH = "https://github.com/harbor-framework/terminal-bench-website/blob/main/content/blog"
 
@@ -30,5 +34,24 @@ trials, have an agent review them, and take submissions down
 agent and verifier are separate, which they say prevents many ways of reward hacking
 ([release]({_TBENCH}/terminal-bench-3-0.mdx)). The table has 0.2.18, the newest version of the
 package.""",
+    "inspect-evals": f"""\
+Inspect lets scorers run commands in the agent's sandbox
+([documents]({_INSPECT}/blob/main/docs/multiple-scorers.qmd)), and offers scanners of transcripts
+that look for reward hacking ([scanners]({_INSPECT}/blob/main/docs/scanners.qmd)). A change stopped
+its own commands from running programs that the agent put on PATH
+([#5359]({_INSPECT}/pull/5359)), and another says that hiding tools as root is no boundary against
+an agent that is root ([#4945]({_INSPECT}/pull/4945)). The page of its
+[SWE-bench]({_EVALS}/tree/main/src/inspect_evals/swe_bench) warns of images whose history has the
+fixes, and says nothing of changed tests.""",
+    "verifiers": f"""\
+[Its documents]({_VERIFIERS}/blob/main/docs/v1/harbor.md) describe the separate verifier as a
+container that the agent never touched, and a task that asks for one is not judged in the agent's
+without a word ([#2152]({_VERIFIERS}/pull/2152)). Planted reward files are removed before judging.""",
+    "openenv": f"""\
+[Its invariants]({_OPENENV}/blob/main/.claude/docs/INVARIANTS.md) keep rewards inside the
+environment. Of its Terminal-Bench environment, tests and solutions that the agent could read were
+called a way of reward hacking and withheld ([#972]({_OPENENV}/pull/972)). A report that five
+environments take the reward from a file that the agent can write
+([#1199]({_OPENENV}/issues/1199)) was open when we looked.""",
 }
 """Markdown, with links to the sources."""

@@ -3,6 +3,7 @@
 Run: python -m benchmarks.graders.page > docs/graders.md
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from string import ascii_uppercase
 
@@ -158,7 +159,7 @@ def _graders(results: Results, letters: dict[str, str]) -> Iterator[str]:
 
 def _sayings(results: Results) -> Iterator[str]:
     packages = dict.fromkeys(
-        column["requirement"].partition("==")[0] for column in _columns(results)
+        re.split(r"[\[=]", column["requirement"])[0] for column in _columns(results)
     )
     told = [package for package in packages if package in SAYINGS]
     if told:
