@@ -46,7 +46,8 @@ fixes, and says nothing of changed tests.""",
     "verifiers": f"""\
 [Its documents]({_VERIFIERS}/blob/main/docs/v1/harbor.md) describe the separate verifier as a
 container that the agent never touched, and a task that asks for one is not judged in the agent's
-without a word ([#2152]({_VERIFIERS}/pull/2152)). Planted reward files are removed before judging.""",
+without a word ([#2152]({_VERIFIERS}/pull/2152)). Planted reward files are removed before it
+judges.""",
     "openenv": f"""\
 [Its invariants]({_OPENENV}/blob/main/.claude/docs/INVARIANTS.md) keep rewards inside the
 environment. Of its Terminal-Bench environment, tests and solutions that the agent could read were

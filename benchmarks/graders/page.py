@@ -200,7 +200,7 @@ def _count(column: Column, row: RowText, *, bad: bool) -> str:
 
 def _version(name: str, column: Column) -> str:
     own = column["agentbench"] if name.startswith("agentbench") else ""
-    return column["requirement"].rpartition("==")[2] or own
+    return column["requirement"].partition("==")[2].partition(" ")[0] or own
 
 
 def _per_trial(column: Column) -> str:
