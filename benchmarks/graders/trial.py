@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-
 BASE_GIT = "/base.git"
 """In the image of each task, a copy of the repository's .git, which no agent changes."""
 
