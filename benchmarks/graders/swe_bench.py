@@ -18,9 +18,6 @@ _EVAL = Path(__file__).with_name("swe_bench_eval.sh")
 _NEW_FILE = re.compile(r"^--- /dev/null\n\+\+\+ b/(.*)$", re.MULTILINE)
 _CHANGED_FILE = re.compile(r"^--- a/(.*)$", re.MULTILINE)
 _TESTS_S = 60
-# Each worker waits 15 s for `docker stop`, since the harness's containers run `tail`, which does
-# not end when it is told to. So many workers keep two cores busy.
-_WORKERS = 12
 _MODEL = "trial"
 # The harness applies patches in /testbed, whatever the image says.
 _DOCKERFILE = "FROM {image}\nRUN cp -a /app /testbed\nWORKDIR /testbed\n"
@@ -58,7 +55,7 @@ class SweBench:
         argv = [
             str(programs / "python"), "-m", "swebench.harness.run_evaluation",
             "--dataset_name", "dataset.json", "--predictions_path", "predictions.json",
-            "--max_workers", str(max(jobs, _WORKERS)), "--timeout", str(_TESTS_S),
+            "--max_workers", str(jobs), "--timeout", str(_TESTS_S),
             "--run_id", run_id,
         ]  # fmt: skip
         with (place / "output.log").open("wb") as output:
