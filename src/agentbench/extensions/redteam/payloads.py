@@ -7,6 +7,7 @@ import pytest
 def pytest_runtest_makereport(item, call):
     report = (yield).get_result()
     report.outcome = "passed"
+    report.longrepr = None
 """
 
 WRITE_REWARDS = """
