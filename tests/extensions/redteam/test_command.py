@@ -77,10 +77,12 @@ def test_task_without_a_bug_shows_nothing(redteam, tmp_path):
     assert "BASELINE_NOT_FAILING" in result.stderr
 
 
-def test_kinds_are_listed(cli):
-    result = cli("redteam", "tasks", "--kind", "list")
+def test_kinds_are_explained(cli):
+    result = cli("explain")
+    assert {kind.name for kind in KINDS} <= set(result.stdout.split())
+    result = cli("explain", "exit-at-end")
     assert result.code == 0
-    assert [line.split()[0] for line in result.stdout.splitlines()] == [k.name for k in KINDS]
+    assert "a program that leaves with 0 at the end" in result.stdout
 
 
 def test_kinds_in_python_are_not_for_other_languages(redteam, tmp_path):

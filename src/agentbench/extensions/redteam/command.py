@@ -40,7 +40,7 @@ def redteam(
     kind: Annotated[
         list[str] | None,
         options.attempt_option(
-            "--kind", help="Only this kind of cheat (repeatable); `--kind list` lists them."
+            "--kind", help="Only this kind of cheat (repeatable); `agentbench explain` has them."
         ),
     ] = None,
     jobs: options.Jobs = "auto",
@@ -66,8 +66,6 @@ def redteam(
     from agentbench.runs.options import RunOptions
 
     kinds = _selected_kinds(kind or [])
-    if not kinds:
-        return
     # fmt: off
     run_options = RunOptions(
         jobs=options.parse_jobs(jobs), sandbox=sandbox.value, runs_dir=runs_dir,
@@ -99,22 +97,17 @@ def redteam(
 
 
 def _selected_kinds(names: Sequence[str]) -> "list[Kind]":
-    """The kinds of these names; with `list`, prints them all and returns none.
+    """The kinds of these names; all without a name.
 
     Raises:
         UsageError: there is no such kind.
     """
     from agentbench.extensions.redteam.kinds import KINDS
 
-    if "list" in names:
-        width = max(len(each.name) for each in KINDS)
-        for each in KINDS:
-            typer.echo(f"{each.name:<{width}}  {each.title}")
-        return []
     known = {each.name: each for each in KINDS}
     for name in names:
         if name not in known:
-            raise UsageError(f"--kind {name}: expected one of {', '.join(known)}, or list")
+            raise UsageError(f"--kind {name}: expected one of {', '.join(known)}")
     return [each for each in KINDS if each.name in names or not names]
 
 

@@ -1,6 +1,6 @@
 """The command `agentbench redteam`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from agentbench.core.extensions import Offer, Slot
 
@@ -11,4 +11,13 @@ def _command() -> Callable[..., None]:
     return redteam
 
 
-OFFERS = {Slot.COMMAND: {"redteam": Offer("Try kinds of cheats against your own tasks.", _command)}}
+def _words() -> Mapping[str, str]:
+    from agentbench.extensions.redteam.kinds import KINDS
+
+    return {kind.name: f"(redteam, {kind.group}) {kind.title}\n{kind.about}" for kind in KINDS}
+
+
+OFFERS = {
+    Slot.COMMAND: {"redteam": Offer("Try kinds of cheats against your own tasks.", _command)},
+    Slot.WORDS: {"redteam": Offer("The kinds of cheats.", _words)},
+}
