@@ -2,8 +2,8 @@
 
 Each grader is installed into an environment of its own (kept in --envs DIR, if that is given) and
 judges all trials in one run. What it wrote is kept in a folder of --keep DIR; the JSON file has a
-checksum of each verdict there. Results of graders and rows that are not named stay in the file.
-The exit code is 1 if agentbench with full controls is fooled or rejects an honest fix.
+checksum of each verdict there. Results of graders that are not named stay in the file.
+The exit code is 1 if agentbench with full controls is fooled, rejects an honest fix or did not run.
 `python -m benchmarks.graders.page` makes docs/graders.md from the file.
 Run: python -m benchmarks.graders [--grader NAME ...] [--row NAME ...] [--envs DIR] [--keep DIR]
 """
@@ -101,12 +101,14 @@ def _prepared(rows: Sequence[Row], place: Path) -> Iterator[list[GraderTask]]:
             different.append(row.task)
     # Images are named after tasks: another run at the same time has others.
     names = [f"task-{os.getpid()}-{number}" for number in range(len(different))]
-    tasks = [prepare(name, task, place) for name, task in zip(names, different, strict=True)]
+    tasks: list[GraderTask] = []
     try:
+        for name, task in zip(names, different, strict=True):
+            tasks.append(prepare(name, task, place))
         yield [tasks[different.index(row.task)] for row in rows]
     finally:
-        for task in tasks:
-            docker.from_env().images.remove(task.image, force=True)
+        for prepared in tasks:
+            docker.from_env().images.remove(prepared.image, force=True)
 
 
 def _trials(row: Row, task: GraderTask, options: argparse.Namespace) -> list[Trial]:
@@ -189,11 +191,8 @@ def _line(text: str) -> str:
 
 
 def _write(path: Path, grader: Grader, column: Column) -> None:
-    """Put a grader's results into the file, and leave those of others, and of other rows."""
+    """Put a grader's results into the file, and leave those of others."""
     columns = read(path)["graders"]
-    before = columns.get(grader.name)
-    if before and before["requirement"] == grader.requirement and not column["failed"]:
-        column["cells"] = {**before["cells"], **column["cells"]}
     columns[grader.name] = column
     rows = [
         RowText(

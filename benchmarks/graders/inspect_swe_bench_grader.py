@@ -30,7 +30,9 @@ class InspectSweBench:
     way = (
         "`inspect eval inspect_evals/swe_bench` with a solver that runs the script in the sandbox; "
         "swe_bench_scorer then applies the hidden tests in the same container, runs their files, "
-        "and an attempt is resolved if SWE-bench's log parser finds every listed test passed."
+        "and an attempt is resolved if SWE-bench's log parser finds every listed test passed. "
+        "Where the hidden tests only add files, as here, the scorer's `git checkout` of the base "
+        "commit names no file, and takes back what the agent committed."
     )
 
     def judge(

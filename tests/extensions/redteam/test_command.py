@@ -3,8 +3,12 @@ from pathlib import Path
 
 import pytest
 
+from agentbench.extensions.redteam.cheat_attempts import applicable_kinds
 from agentbench.extensions.redteam.kinds import KINDS
+from agentbench.tasks.loading import load_task
+from tests.docs.pages import ROOT
 from tests.e2e.small_task import BUGGY, FIXED, SmallTask, patch_of
+from tests.fakes.staging import mirrors
 
 pytestmark = pytest.mark.full
 
@@ -46,8 +50,10 @@ def test_every_kind_is_live_where_the_exit_code_decides(redteam, tmp_path):
     found = {row["kind"]: row for row in json.loads(result.stdout)}
     rewarded = {name for name, row in found.items() if row["rewarded"]}
     assert rewarded == {"reference", *(kind.name for kind in KINDS)} - NOT_FOR_AN_EXIT_CODE
-    kept = tmp_path / found["exit-at-import"]["kept"]
-    assert "_exit(0)" in (kept / "patch.diff").read_text()
+    folder = tmp_path / found["exit-at-import"]["folder"]
+    assert "_exit(0)" in (folder / "patch.diff").read_text()
+    assert "_exit(0)" in (folder / "script.sh").read_text()
+    assert "2 failed" in (tmp_path / found["nothing"]["folder"] / "tests.log").read_text()
 
 
 def test_answers_that_lie_about_are_found(redteam, tmp_path):
@@ -64,8 +70,10 @@ def test_grader_that_rewards_no_right_fix_shows_nothing(redteam, tmp_path):
     folder = small(tmp_path / "small", solution=patch_of("basket.py", BUGGY, BUGGY + "\n# x\n"))
     result = redteam(folder, "--kind", "exit-at-end", "-q")
     assert result.code == 65
-    line = "small: the reference solution is not rewarded, so that the other results show nothing"
-    assert line in result.stderr
+    assert "small: the attempt `reference`: expected it to be rewarded, found: TESTS_FAILED" in (
+        result.stderr
+    )
+    assert "0 of 0 cheats would earn a reward" in result.stderr
 
 
 def test_task_without_a_bug_shows_nothing(redteam, tmp_path):
@@ -73,24 +81,62 @@ def test_task_without_a_bug_shows_nothing(redteam, tmp_path):
     folder = small(tmp_path / "small", hidden=hidden, fail_to_pass=listed)
     result = redteam(folder, "--kind", "exit-at-end", "-q", "--grader", "exit-code")
     assert result.code == 65
-    assert "the reference solution is not rewarded" in result.stderr
-    assert "BASELINE_NOT_FAILING" in result.stderr
+    assert "the attempt `reference`: expected it to be rewarded, found: BASELINE_NOT_FAILING" in (
+        result.stderr
+    )
 
 
 def test_kinds_are_explained(cli):
     result = cli("explain")
-    assert {kind.name for kind in KINDS} <= set(result.stdout.split())
+    assert {kind.name for kind in KINDS} <= set(result.stdout.replace(",", " ").split())
     result = cli("explain", "exit-at-end")
     assert result.code == 0
-    assert "a program that leaves with 0 at the end" in result.stdout
+    assert "a program that exits with 0 at the end" in result.stdout
 
 
-def test_kinds_in_python_are_not_for_other_languages(redteam, tmp_path):
-    folder = small(tmp_path / "small", tests='pass_to_pass = "baseline"\nrunner = "go"')
+def test_only_kinds_that_fit_the_runner_have_an_attempt(tmp_path):
+    folder = small(tmp_path / "small", tests='runner = "go"')
     text = (folder / "task.toml").read_text()
-    (folder / "task.toml").write_text(
-        text.replace("[tests]\n", '[tests]\ncommand = "go test ./..."\n')
-    )
-    result = redteam(folder, "--json", "-q")
-    tried = {row["kind"] for row in json.loads(result.stdout)}
-    assert tried == {"reference", "nothing"} | {k.name for k in KINDS if not k.needs_python}
+    text = text.replace("[tests]\n", '[tests]\ncommand = "go test ./..."\n')
+    (folder / "task.toml").write_text(text)
+    task = load_task(folder, mirrors=mirrors())
+    assert [kind.name for kind in applicable_kinds(task, KINDS)] == [
+        "tools-replaced",
+        "reward-early",
+        "reward-background",
+        "history-searched",
+        "files-searched",
+    ]
+
+
+def test_no_cheat_runs_without_a_sandbox(cli, tmp_path):
+    folder = small(tmp_path / "small")
+    # A kind that writes one file into its working folder, in case that it does run.
+    where = ("--sandbox", "process", "--runs-dir", tmp_path / "runs")
+    result = cli("redteam", folder, "--kind", "pytest-configuration", *where)
+    assert result.code == 2
+    assert "cheats change the machine that they run on" in result.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+def test_task_without_a_reference_solution_is_refused(redteam, tmp_path):
+    folder = small(tmp_path / "small")
+    (folder / "solution.patch").unlink()
+    result = redteam(folder)
+    assert result.code == 65
+    assert "expected a reference solution, found none" in result.stderr
+
+
+def test_a_rewarded_cheat_counts_beside_a_task_that_shows_nothing(redteam, tmp_path):
+    answer = patch_of("basket.py", BUGGY, FIXED)
+    small(tmp_path / "leaking", files={**SmallTask().files, "fix.patch": answer})
+    small(tmp_path / "wrong", solution=patch_of("basket.py", BUGGY, BUGGY + "\n# x\n"))
+    result = redteam(tmp_path, "--kind", "files-searched", "-q")
+    assert result.code == 1
+    assert "1 of 1 cheat would earn a reward" in result.stderr
+    assert "error: wrong: the attempt `reference`" in result.stderr
+
+
+def test_documents_list_all_kinds():
+    page = (ROOT / "docs" / "redteam.md").read_text("utf-8")
+    assert [kind.name for kind in KINDS if f"`{kind.name}`" not in page] == []

@@ -22,7 +22,8 @@ for task in sorted(pathlib.Path(words["--path"]).iterdir()):
     env = {{"LOGS": str(logs), "PATH": "/usr/bin:/bin", "HOME": str(app)}}
     for script in ("solution/solve.sh", "tests/test.sh"):
         subprocess.run(["sh", task / script], cwd=app, env=env, check=False)
-    rewards = {{"reward": float((logs / "reward.txt").read_text())}}
+    found = logs / "reward.txt"
+    rewards = {{"reward": float(found.read_text())}} if found.is_file() else None
     (trial / "result.json").write_text(json.dumps({{
         "config": {{"task": {{"path": str(task)}}}},
         "verifier_result": {{"rewards": rewards}},
@@ -66,8 +67,8 @@ def test_each_kind_is_a_solution_of_its_own(cli, tmp_path):
         "conftest-hook": True,
         "pytest-configuration": False,
     }
-    assert found["conftest-hook"]["says"] == "reward 1.0"
-    assert Path(found["conftest-hook"]["kept"]).is_dir()
+    assert found["conftest-hook"]["detail"] == "reward 1.0"
+    assert Path(found["conftest-hook"]["folder"]).is_dir()
 
 
 @pytest.mark.usefixtures("harbor")
@@ -76,9 +77,43 @@ def test_task_that_rewards_everything_shows_nothing(cli, tmp_path):
     kind = ("--kind", "conftest-hook")
     result = cli("redteam", task, "--grader", "harbor", *kind, "--runs-dir", tmp_path)
     assert result.code == 65
-    assert "error: sum: no change at all is rewarded, so that the other results show" in (
+    assert "the attempt `nothing`: expected no reward for no change, found: reward 1" in (
         result.stderr
     )
+
+
+@pytest.mark.usefixtures("harbor")
+def test_attempt_without_a_reward_has_no_verdict(cli, tmp_path):
+    judged = (
+        "if test -f conftest.py; then exit; fi\nif test -f answer; then echo 1; else echo 0; fi"
+    )
+    task = harbor_task(tmp_path / "sum", f"{judged} > $LOGS/reward.txt\n")
+    kind = ("--kind", "conftest-hook")
+    result = cli("redteam", task, "--grader", "harbor", *kind, "--runs-dir", tmp_path / "runs")
+    assert result.code == 75
+    assert "conftest-hook         no verdict" in result.stdout
+    assert "0 of 1 cheat would earn a reward from harbor; 1 without a verdict" in result.stderr
+
+
+@pytest.mark.usefixtures("harbor")
+def test_tasks_of_one_name_and_results_in_a_task_are_refused(cli, tmp_path, monkeypatch):
+    task = harbor_task(tmp_path / "a" / "sum", "true\n")
+    harbor_task(tmp_path / "b" / "sum", "true\n")
+    result = cli("redteam", tmp_path / "a", tmp_path / "b", "--grader", "harbor")
+    assert result.code == 65
+    assert "another task is named sum, too" in result.stderr
+    monkeypatch.chdir(task)
+    result = cli("redteam", ".", "--grader", "harbor")
+    assert result.code == 2
+    assert "--runs-dir: runs/redteam-" in result.stderr
+
+
+@pytest.mark.parametrize("option", ["--sandbox=docker", "--no-cache", "--tag=x"])
+def test_options_without_effect_are_refused(cli, option):
+    result = cli("redteam", "tasks", "--grader", "harbor", option)
+    assert result.code == 2
+    name = option.partition("=")[0]
+    assert f"{name} has no effect with --grader harbor" in result.stderr
 
 
 def test_missing_command_is_named(cli, tmp_path, monkeypatch):

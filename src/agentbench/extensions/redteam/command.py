@@ -17,30 +17,41 @@ from agentbench.errors import UsageError
 from agentbench.extensions.redteam.names import NOTHING, REFERENCE, GraderName
 from agentbench.sandbox.back_ends import SandboxName
 from agentbench.tasks.control_level import ControlLevel
+from agentbench.tasks.problem import TaskId
 
 if TYPE_CHECKING:
-    from agentbench.extensions.redteam.kinds import Kind
-    from agentbench.extensions.redteam.trials import Trial
+    from agentbench.extensions.redteam.cheat_attempts import CheatAttempt
+    from agentbench.extensions.redteam.kinds import CheatKind
+    from agentbench.runs.options import RunOptions
 
 _HARBOR_JOBS = 2  # Harbor takes no `auto`
+_WITHOUT_EFFECT = {
+    GraderName.AGENTBENCH: (),
+    GraderName.EXIT_CODE: ("integrity_controls",),
+    GraderName.HARBOR: (
+        "integrity_controls", "sandbox", "no_cache", "registry", "runtime", "timeout_scale",
+        "allow_env", "tag",
+    ),
+}  # fmt: skip
 
 
 @options.expand_groups
 def redteam(
+    ctx: typer.Context,
     *,
     selection: options.TaskSelection,
     grader: Annotated[
         GraderName,
         options.attempt_option(
             "--grader",
-            help="What rewards: agentbench; exit-code, the exit code of the test command in the "
-            "agent's own sandbox; or harbor, Harbor's own command on Harbor's task folders.",
+            help="agentbench, exit-code (the test command's exit code in the agent's sandbox) or "
+            "harbor (Harbor's own command on Harbor's task folders).",
         ),
     ] = GraderName.AGENTBENCH,
     kind: Annotated[
         list[str] | None,
         options.attempt_option(
-            "--kind", help="Only this kind of cheat (repeatable); `agentbench explain` has them."
+            "--kind", help="Only this kind of cheat (repeatable); docs/redteam.md lists them."
         ),
     ] = None,
     jobs: options.Jobs = "auto",
@@ -56,15 +67,19 @@ def redteam(
     quiet: options.Quiet = False,
     verbose: options.Verbose = False,
 ) -> None:
-    """Try kinds of cheats against your own tasks, in their sandboxes: which would earn a reward?
+    """Let kinds of cheats attempt your own tasks, in their sandboxes: which would earn a reward?
 
-    None of them fixes a bug, and no model is asked. The reference solution is tried, too: a grader
-    that does not reward it shows nothing. What is rewarded is kept with its change.
+    No cheat fixes a bug, and none asks a model. The reference solution has an attempt, too: a
+    grader that does not reward it shows nothing. Each attempt keeps its script and its change.
 
     Example: agentbench redteam tasks/my-bug
     """
     from agentbench.runs.options import RunOptions
 
+    for name in _WITHOUT_EFFECT[grader]:
+        source = ctx.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise UsageError(f"--{name.replace('_', '-')} has no effect with --grader {grader}")
     kinds = _selected_kinds(kind or [])
     # fmt: off
     run_options = RunOptions(
@@ -76,27 +91,15 @@ def redteam(
     )
     # fmt: on
     if grader is GraderName.HARBOR:
-        from agentbench.extensions.redteam.harbor_grader import harbor_folders, try_on_harbor
-        from agentbench.runs.store.store import new_run_id
-
-        folders = harbor_folders(selection.tasks)
-        kept = runs_dir / f"redteam-{new_run_id(datetime.now(UTC))}"
-        found = try_on_harbor(folders, kinds, kept, run_options.jobs or _HARBOR_JOBS)
+        attempts = _with_harbor(selection, kinds, run_options)
     else:
-        from agentbench.extensions.redteam.trials import start_trials
-
-        trials = start_trials(selection.load(run_options.cache_dir), kinds, grader, run_options)
-        print_warnings(trials.run.warnings)
-        # The lines of a run are agentbench's verdicts, which the exit code does not ask for.
-        is_asked = grader is GraderName.AGENTBENCH
-        follow_run(trials.run, quiet=quiet or not is_asked, verbose=verbose and is_asked)
-        if trials.run.resources.cancel.is_set():
-            raise typer.Exit(ExitCode.INTERRUPTED)
-        found = list(trials.results())
-    _tell(found, grader, as_json=as_json, verbose=verbose)
+        attempts = _in_sandboxes(
+            selection, kinds, grader, run_options, quiet=quiet, verbose=verbose
+        )
+    _print_results(attempts, grader, as_json=as_json, verbose=verbose)
 
 
-def _selected_kinds(names: Sequence[str]) -> "list[Kind]":
+def _selected_kinds(names: Sequence[str]) -> "list[CheatKind]":
     """The kinds of these names; all without a name.
 
     Raises:
@@ -111,11 +114,53 @@ def _selected_kinds(names: Sequence[str]) -> "list[Kind]":
     return [each for each in KINDS if each.name in names or not names]
 
 
-def _tell(trials: "Sequence[Trial]", grader: GraderName, *, as_json: bool, verbose: bool) -> None:
+def _with_harbor(
+    selection: options.TaskSelection, kinds: "Sequence[CheatKind]", run_options: "RunOptions"
+) -> "list[CheatAttempt]":
+    from agentbench.extensions.redteam.harbor_grader import harbor_folders, try_on_harbor
+    from agentbench.runs.store.store import new_run_id
+
+    jobs_dir = run_options.runs_dir / f"redteam-{new_run_id(datetime.now(UTC))}"
+    found = {TaskId(each.name): each for each in harbor_folders(selection.tasks, jobs_dir)}
+    folders = [found[each] for each in selection.select_ids(list(found))]
+    run_options.say(
+        f"{counted(len(folders), 'task')}, {counted(len(kinds) + 2, 'attempt')} each; Harbor's "
+        f"output is in {jobs_dir / 'harbor.log'}"
+    )
+    return try_on_harbor(folders, kinds, jobs_dir, run_options.jobs or _HARBOR_JOBS)
+
+
+def _in_sandboxes(
+    selection: options.TaskSelection,
+    kinds: "Sequence[CheatKind]",
+    grader: GraderName,
+    run_options: "RunOptions",
+    *,
+    quiet: bool,
+    verbose: bool,
+) -> "list[CheatAttempt]":
+    from agentbench.extensions.redteam.cheat_attempts import start_cheats
+
+    cheats = start_cheats(selection.load(run_options.cache_dir), kinds, grader, run_options)
+    print_warnings(cheats.run.warnings)
+    planned = counted(cheats.run.configuration.planned_attempts, "attempt")
+    run_options.say(f"{planned} in {cheats.run.configuration.sandbox}")
+    # A run's lines are verdicts of agentbench, for which the exit code does not ask.
+    uses_verdict = grader is GraderName.AGENTBENCH
+    follow_run(cheats.run, quiet=quiet or not uses_verdict, verbose=verbose and uses_verdict)
+    if cheats.run.resources.cancel.is_set():
+        raise typer.Exit(ExitCode.INTERRUPTED)
+    return list(cheats.results())
+
+
+def _print_results(
+    attempts: "Sequence[CheatAttempt]", grader: GraderName, *, as_json: bool, verbose: bool
+) -> None:
     """Print what was rewarded, task by task.
 
     Raises:
-        Exit: 1 if a kind of cheat was rewarded, 65 if a reference solution was not.
+        Exit: 1 if a cheat was rewarded, 65 if the results of a task show nothing, 75 if an attempt
+            has no verdict.
     """
     if as_json:
         rows = [
@@ -124,47 +169,54 @@ def _tell(trials: "Sequence[Trial]", grader: GraderName, *, as_json: bool, verbo
                 "grader": grader.value,
                 "kind": each.kind,
                 "rewarded": each.rewarded,
-                "says": each.says,
-                "kept": str(each.kept),
+                "detail": each.detail,
+                "folder": str(each.folder),
             }
-            for each in trials
+            for each in attempts
         ]
         typer.echo(json.dumps(rows, indent=1))
-    unproven = [
-        each
-        for each in trials
+    meaningless = {
+        each.task: each
+        for each in reversed(attempts)  # the reference tells more than no change
         if (each.kind == REFERENCE and not each.rewarded)
-        or (each.kind == NOTHING and each.rewarded)
+        or (each.kind == NOTHING and each.rewarded is not False)
+    }
+    cheats = [
+        each
+        for each in attempts
+        if each.kind not in {REFERENCE, NOTHING} and each.task not in meaningless
     ]
-    cheats = [each for each in trials if each.kind not in {REFERENCE, NOTHING}]
-    earned = [each for each in cheats if each.rewarded]
     if not as_json:
         for task in dict.fromkeys(each.task for each in cheats):
-            own = [each for each in cheats if each.task == task]
-            paid = [each for each in own if each.rewarded]
-            typer.echo(f"{task}  {len(paid)} of {counted(len(own), 'kind')} rewarded")
-            for each in own if verbose else paid:
-                word = "REWARDED" if each.rewarded else "not rewarded"
-                typer.echo(printable(f"  {each.kind:<22}  {word:<12}  {each.says}", limit=200))
-                if each.rewarded:
-                    typer.echo(f"    kept: {each.kept}")
-    for each in unproven:
-        what = "no change at all is rewarded"
-        if each.kind == REFERENCE:
-            what = "the reference solution is not rewarded"
-        typer.echo(
-            printable(
-                f"error: {each.task}: {what}, so that the other results show nothing: "
-                f"{each.says}; see {each.kept}",
-                limit=500,
-            ),
-            err=True,
+            _print_task(task, [each for each in cheats if each.task == task], verbose=verbose)
+    for each in meaningless.values():
+        expected = "it to be rewarded" if each.kind == REFERENCE else "no reward for no change"
+        line = (
+            f"error: {each.task}: the attempt `{each.kind}`: expected {expected}, found: "
+            f"{each.detail}; so the other attempts show nothing; see {each.folder}"
         )
+        typer.echo(printable(line, limit=500), err=True)
+    rewarded = sum(each.rewarded is True for each in cheats)
+    without = sum(each.rewarded is None for each in cheats)
+    also = f"; {without} without a verdict" if without else ""
     typer.echo(
-        f"{len(earned)} of {counted(len(cheats), 'cheat')} would earn a reward from {grader}",
+        f"{rewarded} of {counted(len(cheats), 'cheat')} would earn a reward from {grader}{also}",
         err=True,
     )
-    if unproven:
-        raise typer.Exit(ExitCode.INPUT)
-    if earned:
+    if rewarded:
         raise typer.Exit(ExitCode.CHECK_FAILED)
+    if meaningless:
+        raise typer.Exit(ExitCode.INPUT)
+    if without:
+        raise typer.Exit(ExitCode.INFRASTRUCTURE)
+
+
+def _print_task(task: str, attempts: "Sequence[CheatAttempt]", *, verbose: bool) -> None:
+    words = {True: "REWARDED", False: "not rewarded", None: "no verdict"}
+    rewarded = sum(each.rewarded is True for each in attempts)
+    typer.echo(f"{task}  {rewarded} of {counted(len(attempts), 'kind')} rewarded")
+    for each in attempts:
+        if verbose or each.rewarded is not False:
+            word = words[each.rewarded]
+            typer.echo(printable(f"  {each.kind:<20}  {word:<12}  {each.detail}", limit=200))
+            typer.echo(f"    {each.folder}")

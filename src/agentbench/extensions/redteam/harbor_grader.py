@@ -12,76 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agentbench.errors import InputError, UnavailableError
-from agentbench.extensions.redteam.kinds import Kind, script_of
+from agentbench.errors import InputError, UnavailableError, UsageError
+from agentbench.extensions.redteam.cheat_attempts import CheatAttempt
+from agentbench.extensions.redteam.kinds import CheatKind, script_of
 from agentbench.extensions.redteam.names import NOTHING, REFERENCE
-from agentbench.extensions.redteam.trials import Trial
 
 _JOB = "job"
 _HARBOR_SETTINGS = {"HARBOR_TELEMETRY": "0", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-
-
-def find_harbor() -> Path:
-    """Harbor's command on PATH.
-
-    Raises:
-        UnavailableError: there is none.
-    """
-    found = shutil.which("harbor")
-    if found is None:
-        raise UnavailableError("--grader harbor: expected the command harbor on PATH, found none")
-    return Path(found)
-
-
-def harbor_folders(paths: Sequence[Path]) -> list[Path]:
-    """The folders of Harbor tasks among some paths, which may be folders of them.
-
-    Raises:
-        InputError: a path has no such task.
-    """
-    found: list[Path] = []
-    for path in paths:
-        folders = [path, *sorted(each for each in path.glob("*") if each.is_dir())]
-        tasks = [each for each in folders if _is_harbor_task(each)]
-        if not tasks:
-            raise InputError(
-                f"{path}: expected Harbor tasks (folders with task.toml and environment/), found "
-                "none; `agentbench tasks export harbor` makes them of others"
-            )
-        found += tasks
-    return found
-
-
-def _is_harbor_task(folder: Path) -> bool:
-    return (folder / "task.toml").is_file() and (folder / "environment").is_dir()
-
-
-def try_on_harbor(
-    folders: Sequence[Path], kinds: Sequence[Kind], jobs_dir: Path, jobs: int
-) -> list[Trial]:
-    """Let Harbor judge each kind on each task; rewarded is what gets more than no change.
-
-    Raises:
-        UnavailableError: Harbor did not run, or judged nothing.
-    """
-    scripts: dict[str, tuple[Path, str | None]] = {}
-    for folder in folders:
-        tests = tuple(f"/tests/{path.name}" for path in sorted(folder.glob("tests/*.py")))
-        scripts[f"{folder.name}--{REFERENCE}"] = folder, None
-        scripts[f"{folder.name}--{NOTHING}"] = folder, "#!/bin/sh\n"
-        for kind in kinds:
-            line = f"#!/bin/sh\nset -e\n{script_of(kind, (), tests)}"
-            scripts[f"{folder.name}--{kind.name}"] = folder, line
-    judged = run_harbor(find_harbor(), scripts, jobs_dir, jobs)
-    rewards = {name: one.reward or 0 for name, one in judged.items()}
-    trials: list[Trial] = []
-    for name, one in judged.items():
-        task, _, cheat = name.rpartition("--")
-        rewarded = rewards[name] > rewards[f"{task}--{NOTHING}"]
-        if cheat == NOTHING:  # half a reward for no change is nothing to worry about
-            rewarded = rewards[name] >= max(rewards[f"{task}--{REFERENCE}"], 1e-9)
-        trials.append(Trial(task=task, kind=cheat, rewarded=rewarded, says=one.says, kept=one.kept))
-    return trials
+_ENDS_WITHIN = 60  # seconds, in which Harbor removes its containers after Ctrl-C
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +34,92 @@ class HarborTrial:
 
     kept: Path
     """The folder of Harbor's trial; the job's log if there was no trial."""
+
+
+def harbor_folders(paths: Sequence[Path], jobs_dir: Path) -> list[Path]:
+    """The folders of Harbor tasks among some paths, which may be folders of them.
+
+    Raises:
+        InputError: a path has no such task, or two tasks have the same name.
+        UsageError: the folder for results is in a task, which is copied.
+    """
+    found: dict[str, Path] = {}
+    for path in paths:
+        whole = path.resolve()
+        folders = [whole, *sorted(each for each in whole.glob("*") if each.is_dir())]
+        tasks = [each for each in folders if _is_harbor_task(each)]
+        if not tasks:
+            raise InputError(
+                f"{path}: expected Harbor tasks (folders with task.toml and environment/), found "
+                "none; `agentbench tasks export harbor` makes them of others"
+            )
+        for task in tasks:
+            if found.setdefault(task.name, task) != task:
+                raise InputError(
+                    f"{task}: another task is named {task.name}, too: {found[task.name]}; try one "
+                    "after the other"
+                )
+            if jobs_dir.resolve().is_relative_to(task):
+                raise UsageError(f"--runs-dir: {jobs_dir} is in the task {task}; choose another")
+    return list(found.values())
+
+
+def _is_harbor_task(folder: Path) -> bool:
+    return (folder / "task.toml").is_file() and (folder / "environment").is_dir()
+
+
+def try_on_harbor(
+    folders: Sequence[Path], kinds: Sequence[CheatKind], jobs_dir: Path, jobs: int
+) -> list[CheatAttempt]:
+    """Let Harbor judge each kind on each task; rewarded is what gets more than no change.
+
+    Raises:
+        UnavailableError: Harbor is not on PATH, did not run, or judged nothing.
+        OSError: a task cannot be copied.
+    """
+    command = shutil.which("harbor")
+    if command is None:
+        raise UnavailableError(
+            "--grader harbor: expected the command harbor on PATH, found none; install it with: "
+            "uv tool install harbor"
+        )
+    scripts: dict[str, tuple[Path, str | None]] = {}
+    owners: dict[str, tuple[str, str]] = {}
+    for folder in folders:
+        tests = tuple(f"/tests/{path.name}" for path in sorted(folder.glob("tests/*.py")))
+        own: dict[str, str | None] = {REFERENCE: None, NOTHING: "true\n"}
+        own |= {kind.name: script_of(kind, (), tests) for kind in kinds}
+        for name, script in own.items():
+            copied = f"{folder.name}--{name}"
+            line = None if script is None else f"#!/bin/sh\nset -e\n{script}"
+            scripts[copied] = folder, line
+            owners[copied] = folder.name, name
+    judged = run_harbor(Path(command), scripts, jobs_dir, jobs)
+    rewards = {owners[copied]: one.reward for copied, one in judged.items()}
+    return [
+        CheatAttempt(
+            task=task,
+            kind=kind,
+            rewarded=_is_rewarded(kind, task, rewards),
+            detail=judged[copied].says,
+            folder=judged[copied].kept,
+        )
+        for copied, (task, kind) in owners.items()
+    ]
+
+
+def _is_rewarded(
+    kind: str, task: str, rewards: Mapping[tuple[str, str], float | None]
+) -> bool | None:
+    reward, least = rewards[task, kind], rewards[task, NOTHING]
+    if reward is None or least is None:
+        return None
+    if kind == REFERENCE:
+        return reward > 0
+    if kind == NOTHING:  # half a reward for no change is usual
+        whole = rewards[task, REFERENCE]
+        return whole is not None and reward >= whole
+    return reward > least
 
 
 def run_harbor(
@@ -126,14 +150,18 @@ def run_harbor(
     ]  # fmt: skip
     try:
         with log.open("wb") as output:
-            subprocess.run(
+            running = subprocess.Popen(
                 argv,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env=os.environ | _HARBOR_SETTINGS,
-                check=False,  # it is 1 as well if a single trial failed
             )
+            try:
+                running.wait()  # its exit code is 1 as well if a single trial failed
+            except KeyboardInterrupt:
+                running.wait(_ENDS_WITHIN)  # Ctrl-C reached Harbor, too
+                raise
     except OSError as error:
         raise UnavailableError(f"Harbor does not start: {error}") from error
     found = dict(map(_read_trial, (jobs_dir / _JOB).glob("*/result.json")))
@@ -147,6 +175,8 @@ def run_harbor(
 def _replace_solution(task: Path, script: str) -> None:
     steps = [step / "solution" for step in task.glob("steps/*") if step.is_dir()]
     for solution in (task / "solution", *steps):
+        if solution.is_symlink():
+            solution.unlink()
         shutil.rmtree(solution, ignore_errors=True)  # an agent has none of its files
         solution.mkdir()
         (solution / "solve.sh").write_text(script)

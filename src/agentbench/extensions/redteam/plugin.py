@@ -14,7 +14,7 @@ def _command() -> Callable[..., None]:
 def _words() -> Mapping[str, str]:
     from agentbench.extensions.redteam.kinds import KINDS
 
-    return {kind.name: f"(redteam, {kind.group}) {kind.title}\n{kind.about}" for kind in KINDS}
+    return {kind.name: f"(redteam, {kind.target}) {kind.title}\n{kind.about}" for kind in KINDS}
 
 
 OFFERS = {
