@@ -149,6 +149,7 @@ def _in_sandboxes(
     uses_verdict = grader is GraderName.AGENTBENCH
     follow_run(cheats.run, quiet=quiet or not uses_verdict, verbose=verbose and uses_verdict)
     if cheats.run.resources.cancel.is_set():
+        say_line(f"interrupted; {cheats.run.store.folder} has the attempts so far")
         raise typer.Exit(ExitCode.INTERRUPTED)
     return list(cheats.results())
 
