@@ -49,7 +49,10 @@ _LIMITS = """\
 - agentbench runs its agents without root, others with it. A cheat that needs root and fails in its
   sandbox shows nothing about its judge. [Integrity](integrity.md) names the attackers that it does
   not defend against.
-- The table has no cheat that needs a model, a network or an answer that a task leaves lying about.
+- The columns of agentbench are for tasks that it judges by their tests. A Harbor task whose
+  verifier shares the agent's container is judged there by agentbench, too, and is as easy to fool
+  as with Harbor.
+- The table has no cheat that needs a model, a network or an answer that was left in the image.
 """
 
 _NO_JUDGEMENT = "†"

@@ -3,6 +3,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.graders.page import page
+from benchmarks.graders.results import read, resolved
 
 ROOT = Path(__file__).parents[2]
 MACHINE = {"cores": 2}
@@ -54,6 +55,26 @@ def test_the_page_counts_each_cheat_once_and_tells_rejected_fixes_in_the_graders
     assert "| the lie | 0/2 | **1/2** | · |" in text
     assert "| the mend | 1/1 | **0/1**† | · |" in text
     assert "- B, the mend: `a 'late' one`" in text
+
+
+def test_the_readme_has_the_figures_of_the_table() -> None:
+    results = read()
+    cheats = [one["name"] for one in results["rows"] if not one["honest"]]
+    honest = [one["name"] for one in results["rows"] if one["honest"]]
+    fooled = {
+        name: sum(bool(resolved(one["cells"][row])) for row in cheats)
+        for name, one in results["graders"].items()
+    }
+    full = {name: one for name, one in results["graders"].items() if "controls full" in name}
+    rejected = sum(not resolved(one["cells"][row]) for one in full.values() for row in honest)
+    others = [count for name, count in fooled.items() if not name.startswith("agentbench")]
+    words = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    assert len(full) == 2
+    assert (
+        f"agentbench was fooled by {sum(fooled[name] for name in full)} of {len(cheats)} kinds of "
+        f"cheats and rejected {rejected} of {len(honest)} honest fixes. The others were fooled by "
+        f"{min(others)} to {max(others)} of the {len(cheats)}."
+    ) in words
 
 
 def test_a_page_without_verdicts_says_so() -> None:
