@@ -1,4 +1,4 @@
-"""Writes docs/graders.md from the verdicts in benchmarks/results/graders.json.
+"""Writes docs/graders.md from the verdicts in benchmarks/graders/graders.json.
 
 Run: python -m benchmarks.graders.page > docs/graders.md
 """
@@ -16,7 +16,7 @@ _HEAD = """\
 This page shows which graders of coding agents can be fooled by an agent that fixed nothing, and
 which reject an honest fix.
 
-`benchmarks/graders/page.py` generates it from `benchmarks/results/graders.json`: do not edit it.
+`benchmarks/graders/page.py` generates it from `benchmarks/graders/graders.json`: do not edit it.
 `python -m benchmarks.graders` runs the same agents on the same tasks with each grader's own package
 and command, and writes that file.
 """

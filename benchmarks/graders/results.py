@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypedDict
 
-RESULTS = Path(__file__).parents[1] / "results" / "graders.json"
+RESULTS = Path(__file__).with_name("graders.json")
 
 
 class Cell(TypedDict):

@@ -94,7 +94,7 @@ def test_completing_a_command_imports_no_command():
     result, modules = imported(
         _AGENTBENCH_COMPLETE="complete_bash", COMP_WORDS="agentbench re", COMP_CWORD="1"
     )
-    assert result.split() == ["resume", "rescore", "report"]
+    assert result.split()[:3] == ["resume", "rescore", "report"]  # extensions add others
     assert not modules & (HEAVY - {"rich", "pydantic"})  # typer takes them
     assert not {f"agentbench.cli.{name}" for name in SHORT_HELP} & modules
 
