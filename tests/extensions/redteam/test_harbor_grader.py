@@ -105,7 +105,7 @@ def test_tasks_of_one_name_and_results_in_a_task_are_refused(cli, tmp_path, monk
     monkeypatch.chdir(task)
     result = cli("redteam", ".", "--grader", "harbor")
     assert result.code == 2
-    assert "--runs-dir: runs/redteam-" in result.stderr
+    assert "--runs-dir: runs/redteam/" in result.stderr
 
 
 @pytest.mark.parametrize("option", ["--sandbox=docker", "--no-cache", "--tag=x"])

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from agentbench.runs.options import RunOptions
 
 _HARBOR_JOBS = 2  # Harbor takes no `auto`
+_FOLDER = "redteam"  # of the folder of runs: `last` is none of cheats, nor is what `export` takes
 _WITHOUT_EFFECT = {
     GraderName.AGENTBENCH: (),
     GraderName.EXIT_CODE: ("integrity_controls",),
@@ -83,7 +84,7 @@ def redteam(
     kinds = _selected_kinds(kind or [])
     # fmt: off
     run_options = RunOptions(
-        jobs=options.parse_jobs(jobs), sandbox=sandbox.value, runs_dir=runs_dir,
+        jobs=options.parse_jobs(jobs), sandbox=sandbox.value, runs_dir=runs_dir / _FOLDER,
         allow_env=tuple(allow_env or ()), use_cache=not preparation.no_cache,
         registry=preparation.registry, runtime=preparation.runtime,
         timeout_scale=preparation.timeout_scale, integrity_controls=integrity_controls,
@@ -120,7 +121,7 @@ def _with_harbor(
     from agentbench.extensions.redteam.harbor_grader import harbor_folders, try_on_harbor
     from agentbench.runs.store.store import new_run_id
 
-    jobs_dir = run_options.runs_dir / f"redteam-{new_run_id(datetime.now(UTC))}"
+    jobs_dir = run_options.runs_dir / new_run_id(datetime.now(UTC))
     found = {TaskId(each.name): each for each in harbor_folders(selection.tasks, jobs_dir)}
     folders = [found[each] for each in selection.select_ids(list(found))]
     run_options.say(
