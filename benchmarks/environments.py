@@ -25,10 +25,11 @@ def installed(requirement: str, python: str, envs: Path) -> Path | str:
     if found is None:
         return f"there is no python{python} here"
     if not (folder / "installed").exists():
-        subprocess.run([found, "-m", "venv", "--clear", str(folder)], check=True)
+        venv = [found, "-m", "venv", "--clear", str(folder)]
         pip = [str(folder / "bin" / "pip"), "install", "-q", *requirement.split()]
-        if subprocess.run(pip, check=False).returncode != 0:
-            return "not all that it requires is to be had here"
+        for argv in (venv, pip):
+            if subprocess.run(argv, check=False).returncode != 0:
+                return f"it cannot be installed here: {argv[1]} {argv[2]} failed"
         (folder / "installed").touch()
     return folder / "bin"
 
@@ -36,11 +37,11 @@ def installed(requirement: str, python: str, envs: Path) -> Path | str:
 def _python(version: str) -> str | None:
     """A Python of this version: on PATH, or of pyenv, whose programs on PATH may not start."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    found = [shutil.which(f"python{version}"), *pyenv.glob(f"versions/{version}.*/bin/python")]
-    for each in filter(None, found):
+    found = [str(path) for path in pyenv.glob(f"versions/{version}.*/bin/python")]
+    for each in filter(None, [shutil.which(f"python{version}"), *found]):
         done = subprocess.run([each, "--version"], capture_output=True, check=False)
         if done.returncode == 0:
-            return str(each)
+            return each
     return None
 
 

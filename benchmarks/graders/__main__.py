@@ -36,6 +36,12 @@ from tests.e2e.small_task import SmallTask
 
 _LONGEST_SAYS = 200
 _LONGEST_LOG = 100_000
+_FAULTS = (
+    RuntimeError, OSError, ValueError, LookupError, subprocess.SubprocessError,
+    docker.errors.DockerException,
+)  # fmt: skip
+"""What a grader that breaks raises, or an adapter that does not find what it should have written:
+the others go on."""
 _LOGS = {".log", ".txt", ".diff", ".cast"}
 
 
@@ -130,7 +136,7 @@ def _judged(
     column: Column = {
         "requirement": grader.requirement,
         "python": grader.python,
-        "way": grader.way,
+        "method": grader.method,
         "taken": f"{datetime.now(UTC):%Y-%m-%d}",
         "machine": machine(),
         "engine": str(docker.from_env().version()["Version"]),
@@ -144,22 +150,22 @@ def _judged(
     slug = "".join(letter if letter.isalnum() else "-" for letter in grader.name.lower())
     place = (options.keep / slug / f"{datetime.now(UTC):%Y%m%dT%H%M%S}").absolute()
     flat = [trial for of_row in trials.values() for trial in of_row]
+    programs: Path | str = Path(sys.executable).parent
+    if grader.requirement:
+        programs = installed(grader.requirement, grader.python, envs)
+    if isinstance(programs, str):
+        column["failed"] = programs
+        return column
+    place.mkdir(parents=True)
     try:
-        programs = Path(sys.executable).parent
-        if grader.requirement:
-            found = installed(grader.requirement, grader.python, envs)
-            if isinstance(found, str):
-                raise RuntimeError(found)  # noqa: TRY301
-            programs = found
-        place.mkdir(parents=True)
         started = time.monotonic()
         outcomes = grader.judge(flat, programs, place, options.jobs)
         column["seconds"] = round(time.monotonic() - started, 1)
-    except Exception as error:  # noqa: BLE001 - the hour of the other graders is not lost to it
+    except _FAULTS as error:
         traceback.print_exc()
         column["failed"] = _line(str(error) if isinstance(error, RuntimeError) else repr(error))
         return column
-    nothing = Outcome(resolved=None, says="no outcome", kept=place)
+    nothing = Outcome(resolved=None, detail="no outcome", evidence=place)
     column["cells"] = {
         row: [_cell(outcomes.get(trial.name, nothing), options.keep) for trial in of_row]
         for row, of_row in trials.items()
@@ -168,20 +174,20 @@ def _judged(
 
 
 def _cell(outcome: Outcome, keep: Path) -> Cell:
-    kept = outcome.kept
-    files = [kept] if kept.is_file() else sorted(kept.rglob("*"))
+    evidence = outcome.evidence
+    files = [evidence] if evidence.is_file() else sorted(evidence.rglob("*"))
     files = [path for path in files if path.is_file() and not path.is_symlink()]
     for path in files:
         if path.suffix in _LOGS and path.stat().st_size > _LONGEST_LOG:
             # An agent may fill a log; its end has the verdict.
             path.write_bytes(b"[...]\n" + path.read_bytes()[-_LONGEST_LOG:])
     sums = {path: sha256(path.read_bytes()).hexdigest() for path in files}
-    listing = "".join(f"{sums[path]}  {path.relative_to(kept)}\n" for path in files)
+    listing = "".join(f"{sums[path]}  {path.relative_to(evidence)}\n" for path in files)
     return {
         "resolved": outcome.resolved,
-        "says": _line(outcome.says),
-        "kept": str(kept.relative_to(keep.absolute())),
-        "sha256": sums[kept] if kept.is_file() else sha256(listing.encode()).hexdigest(),
+        "detail": _line(outcome.detail),
+        "evidence": str(evidence.relative_to(keep.absolute())),
+        "sha256": sums[evidence] if evidence.is_file() else sha256(listing.encode()).hexdigest(),
     }
 
 

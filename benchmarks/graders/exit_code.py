@@ -20,7 +20,7 @@ class ExitCode:
     name = "pytest's exit code"
     requirement = ""
     python = "3.11"
-    way = (
+    method = (
         "The agent works in a container. There the hidden tests are applied and `python -m pytest` "
         "runs. Exit code 0 makes the attempt resolved."
     )
@@ -34,16 +34,16 @@ class ExitCode:
 
 
 def _judge(place: Path, trial: Trial) -> Outcome:
-    kept = place / f"{trial.name}.log"
+    evidence = place / f"{trial.name}.log"
     try:
         with agent_container(trial.task.image) as container:
             container.work(trial.script)
-            code = container.test(_LINE, trial.task.tests_patch, _TESTS_S, kept)
+            code = container.test(_LINE, trial.task.tests_patch, _TESTS_S, evidence)
     except RuntimeError as error:
-        kept.write_text(str(error))
-        return Outcome(resolved=None, says=str(error), kept=kept)
-    with kept.open("a") as log:
+        evidence.write_text(str(error))
+        return Outcome(resolved=None, detail=str(error), evidence=evidence)
+    with evidence.open("a") as log:
         log.write(f"\nexit code {code}\n")
     if code == _TIMEOUT:
-        return Outcome(resolved=None, says=f"still running after {_TESTS_S} s", kept=kept)
-    return Outcome(resolved=code == 0, says=f"exit code {code}", kept=kept)
+        return Outcome(resolved=None, detail=f"still running after {_TESTS_S} s", evidence=evidence)
+    return Outcome(resolved=code == 0, detail=f"exit code {code}", evidence=evidence)

@@ -13,13 +13,13 @@ from benchmarks.graders.trial import GraderTask, Outcome, Trial
 _FORM = Path(__file__).with_name("harbor_task")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class HarborGrader:
     """Harbor with one of its verifiers."""
 
     name: str
     separate: bool
-    way: str
+    method: str
     requirement: str = "harbor==0.26.0"
     python: str = "3.12"
 
@@ -46,7 +46,7 @@ class HarborGrader:
         tests = form / "tests"
         tests.mkdir(parents=True)
         (form / "environment").mkdir()
-        (form / "instruction.md").write_text("Mend the bug.\n")
+        (form / "instruction.md").write_text("Fix the bug.\n")
         write_tests(task, tests / "files")
         files = {"test.sh": tests / "test.sh"}
         if self.separate:
@@ -60,23 +60,23 @@ class HarborGrader:
 
 
 def _outcome(trial: HarborTrial) -> Outcome:
-    shutil.rmtree(trial.kept / "artifacts", ignore_errors=True)  # a copy of the repository
+    shutil.rmtree(trial.evidence / "artifacts", ignore_errors=True)  # a copy of the repository
     resolved = None if trial.reward is None else trial.reward == 1
-    return Outcome(resolved=resolved, says=trial.says, kept=trial.kept)
+    return Outcome(resolved=resolved, detail=trial.detail, evidence=trial.evidence)
 
 
 SHARED = HarborGrader(
     name="Harbor, shared verifier",
     separate=False,
-    way="`harbor run` runs the script as its agent `oracle` in a container, and then in the same "
-    "container `tests/test.sh`, which copies the tests over the repository and runs pytest; "
+    method="`harbor run` runs the script as its agent `oracle` in a container, and then in the "
+    "same container `tests/test.sh`, which copies the tests over the repository and runs pytest; "
     "resolved is the reward 1 in `/logs/verifier/reward.txt`. A task without `environment_mode` "
     "is judged so.",
 )
 SEPARATE = HarborGrader(
     name="Harbor, separate verifier",
     separate=True,
-    way='As with the shared verifier, but with `environment_mode = "separate"`, which `harbor '
+    method='As with the shared verifier, but with `environment_mode = "separate"`, which `harbor '
     "init` writes: `tests/test.sh` runs in a container of its own, of an image that "
     "`tests/Dockerfile` makes of the task's, and the repository is the artifact that Harbor "
     "copies there.",

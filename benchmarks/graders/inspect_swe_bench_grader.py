@@ -11,7 +11,7 @@ from typing import Any
 
 import docker
 
-from benchmarks.graders.trial import GraderTask, Outcome, Trial
+from benchmarks.graders.trial import GraderTask, Outcome, Trial, longest_seconds
 
 _FORM = Path(__file__).with_name("inspect_swe_bench")
 _IMAGE = "agentbench-benchmark/graders-inspect"
@@ -27,7 +27,7 @@ class InspectSweBench:
     # same. It imports tables of repositories that swebench 5 no longer has.
     requirement = "inspect-evals[swe-bench]==0.26.0 inspect-ai==0.3.285 swebench==4.1.0"
     python = "3.12"
-    way = (
+    method = (
         "`inspect eval inspect_evals/swe_bench` with a solver that runs the script in the sandbox; "
         "swe_bench_scorer then applies the hidden tests in the same container, runs their files, "
         "and an attempt is resolved if SWE-bench's log parser finds every listed test passed. "
@@ -70,7 +70,7 @@ class InspectSweBench:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 check=False,
-                timeout=300 * len(trials) + 600,
+                timeout=longest_seconds(trials),
             )  # fmt: skip
         shutil.rmtree(caches, ignore_errors=True)
         for name in tasks:
@@ -98,7 +98,7 @@ def _prepare(task: GraderTask, place: Path) -> str:
 def _instance(ident: str, task: GraderTask, commit: str) -> dict[str, str]:
     # The scorer runs the files of the patch only, so SWE-bench lists no other tests.
     files = set(re.findall(r"^\+\+\+ b/(.*)$", task.tests_patch, re.MULTILINE))
-    kept = [test for test in task.pass_to_pass if test.partition("::")[0] in files]
+    in_patch = [test for test in task.pass_to_pass if test.partition("::")[0] in files]
     return {
         "instance_id": ident,
         "repo": "benchmark/task",
@@ -108,7 +108,7 @@ def _instance(ident: str, task: GraderTask, commit: str) -> dict[str, str]:
         "patch": task.solution_patch,
         "test_patch": task.tests_patch,
         "FAIL_TO_PASS": _listed(task.fail_to_pass),
-        "PASS_TO_PASS": _listed(kept),
+        "PASS_TO_PASS": _listed(in_patch),
         "problem_statement": (task.folder / "instruction.md").read_text(),
         "hints_text": "",
         "created_at": "",
@@ -124,7 +124,7 @@ def _outcome(sample: Mapping[str, Any], log: Path) -> Outcome:
     score = (sample.get("scores") or {}).get("swe_bench_scorer")
     if score is None:
         error = sample.get("error") or {"message": "no such sample in the log"}
-        return Outcome(resolved=None, says=" ".join(error["message"].split()), kept=log)
+        return Outcome(resolved=None, detail=" ".join(error["message"].split()), evidence=log)
     return Outcome(
-        resolved=score["value"] == 1.0, says=f"swe_bench_scorer: {score['value']}", kept=log
+        resolved=score["value"] == 1.0, detail=f"swe_bench_scorer: {score['value']}", evidence=log
     )

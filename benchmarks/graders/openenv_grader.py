@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.graders import harbor
-from benchmarks.graders.trial import Outcome, Trial
+from benchmarks.graders.trial import Outcome, Trial, longest_seconds
 
 _ROLLOUTS = Path(__file__).with_name("openenv_harbor") / "rollouts.py"
 
@@ -20,7 +20,7 @@ class OpenEnvGrader:
     # Harbor 0.26 cannot be installed beside it; its extra `harbor` adds the clients of many clouds.
     requirement = "openenv==0.10.0 harbor==0.25.0"
     python = "3.12"
-    way = (
+    method = (
         "`openenv.harbor.rollout.run_rollout`, which `openenv harbor rollout` calls, with Harbor's "
         "agent `oracle` running the script in Docker; OpenEnv forwards the reward of Harbor's "
         "shared verifier, and its report counts a rollout as solved if that is above 0."
@@ -44,7 +44,7 @@ class OpenEnvGrader:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 check=False,
-                timeout=300 * len(trials) + 600,
+                timeout=longest_seconds(trials),
             )
         for printed in (place / "trials").glob("*/agent"):
             shutil.rmtree(printed)  # it may be large, and judges nothing
@@ -55,8 +55,10 @@ class OpenEnvGrader:
 
 def _outcome(path: Path, log: Path) -> Outcome:
     if not path.exists():
-        return Outcome(resolved=None, says="no result", kept=log)
+        return Outcome(resolved=None, detail="no result", evidence=log)
     result = json.loads(path.read_text())
     if result["reward"] is None:
-        return Outcome(resolved=None, says=" ".join(str(result["error"]).split()), kept=path)
-    return Outcome(resolved=result["reward"] > 0, says=f"reward {result['reward']}", kept=path)
+        return Outcome(resolved=None, detail=" ".join(str(result["error"]).split()), evidence=path)
+    return Outcome(
+        resolved=result["reward"] > 0, detail=f"reward {result['reward']}", evidence=path
+    )

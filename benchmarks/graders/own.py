@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.graders.trial import Outcome, Trial
+from benchmarks.graders.trial import Outcome, Trial, longest_seconds
 
 _AGENT_LIMIT = "60s"
 _INFRASTRUCTURE = {"task", "infrastructure"}  # faults with which an attempt is not judged
@@ -21,7 +21,7 @@ class Agentbench:
 
     def __init__(self, sandbox: str, controls: str) -> None:
         self.name = f"agentbench, {sandbox}, controls {controls}"
-        self.way = (
+        self.method = (
             f"`agentbench run --sandbox {sandbox} --integrity-controls {controls}` with `command` "
             "as its agent. `resolved` in the attempt's record makes it resolved."
         )
@@ -40,7 +40,7 @@ class Agentbench:
             'sh -e "$AGENTBENCH_INSTRUCTION"', *self._options, "--agent-timeout", _AGENT_LIMIT,
             "--jobs", str(jobs), "--runs-dir", str(place), "--run-id", "run", "--quiet",
         ]  # fmt: skip
-        limit = 300 * len(trials) + 600
+        limit = longest_seconds(trials)
         done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=limit)
         attempts = place / "run" / "attempts.jsonl"
         if not attempts.exists():
@@ -50,9 +50,9 @@ class Agentbench:
 
 
 def _outcome(record: Mapping[str, object], run: Path) -> Outcome:
-    kept = run / "attempts" / str(record["task_id"]) / str(record["attempt"])
+    evidence = run / "attempts" / str(record["task_id"]) / str(record["attempt"])
     if record["resolved"]:
-        return Outcome(resolved=True, says="resolved", kept=kept)
+        return Outcome(resolved=True, detail="resolved", evidence=evidence)
     judged = record["fault"] not in _INFRASTRUCTURE
-    says = f"{record['failure_reason']}: {record['detail']}"
-    return Outcome(resolved=False if judged else None, says=says, kept=kept)
+    detail = f"{record['failure_reason']}: {record['detail']}"
+    return Outcome(resolved=False if judged else None, detail=detail, evidence=evidence)

@@ -108,7 +108,7 @@ def _summary(
 def _cheats(results: Results, letters: dict[str, str], rows: list[RowText]) -> Iterator[str]:
     yield "## Cheats"
     yield ""
-    yield "In how many of its repeats each cheat was resolved. The letters are in the summary."
+    yield "How many repeats of each cheat were resolved. The letters are in the summary."
     yield ""
     yield from _head("cheat", *letters.values())
     kind = ""
@@ -123,14 +123,14 @@ def _cheats(results: Results, letters: dict[str, str], rows: list[RowText]) -> I
 def _honest(results: Results, letters: dict[str, str], rows: list[RowText]) -> Iterator[str]:
     yield "## Honest fixes"
     yield ""
-    yield "In how many of its repeats each right fix was resolved."
+    yield "How many repeats of each right fix were resolved."
     yield ""
     yield from _head("the agent", *letters.values())
     for row in rows:
         yield _row(_text(row["title"]), *(_count(c, row, bad=False) for c in _columns(results)))
     yield ""
     words = [
-        f"- {letters[name]}, {row['title']}: {_code(cell['says'])}"
+        f"- {letters[name]}, {row['title']}: {_code(cell['detail'])}"
         for name, column in results["graders"].items()
         for row in rows
         for cell in [one for one in column["cells"].get(row["name"], []) if not one["resolved"]][:1]
@@ -156,7 +156,7 @@ def _graders(results: Results, letters: dict[str, str]) -> Iterator[str]:
                 f"{column['trials']} trials, {column['jobs']} at a time",
             ]
         )
-        yield f"- **{letters[name]}, {name}.** {column['way']} ({facts})"
+        yield f"- **{letters[name]}, {name}.** {column['method']} ({facts})"
     yield ""
 
 

@@ -12,8 +12,8 @@ class Cell(TypedDict):
     """What a grader said of one repeat of a row."""
 
     resolved: bool | None
-    says: str
-    kept: str
+    detail: str
+    evidence: str
     """The file or folder of its verdict, in the folder of --keep."""
 
     sha256: str
@@ -25,7 +25,7 @@ class Column(TypedDict):
 
     requirement: str
     python: str
-    way: str
+    method: str
     taken: str
     machine: Mapping[str, str | int]
     engine: str

@@ -29,7 +29,7 @@ class SweBench:
     name = "SWE-bench's harness"
     requirement = "swebench==5.0.2"
     python = "3.11"
-    way = (
+    method = (
         "The agent works in a container, and its patch is a prediction. `python -m "
         "swebench.harness.run_evaluation` applies it in a new container, runs `eval_script` and "
         "reads the lines that pytest prints for each test. The script is made as those of the "
@@ -129,17 +129,17 @@ def _parser(task: GraderTask) -> str:
 
 def _outcome(name: str, told: Mapping[str, Sequence[str]], summary: Path, logs: Path) -> Outcome:
     folder = logs / name
-    kept = folder if folder.exists() else summary
+    evidence = folder if folder.exists() else summary
     if name in told["resolved_ids"]:
-        return Outcome(resolved=True, says="resolved", kept=kept)
+        return Outcome(resolved=True, detail="resolved", evidence=evidence)
     if name in told["empty_patch_ids"]:
-        return Outcome(resolved=False, says="empty patch", kept=kept)
+        return Outcome(resolved=False, detail="empty patch", evidence=evidence)
     if name in told["unresolved_ids"]:
         tests = json.loads((folder / "report.json").read_text())[name].get("tests_status", {})
         failed = ", ".join(test for kind in tests.values() for test in kind["failure"])
-        says = f"unresolved, failed: {failed}" if failed else "unresolved"
-        return Outcome(resolved=False, says=says, kept=kept)
+        detail = f"unresolved, failed: {failed}" if failed else "unresolved"
+        return Outcome(resolved=False, detail=detail, evidence=evidence)
     log = folder / "run_instance.log"
     lines = log.read_text().splitlines() if log.exists() else []
     errors = [line for line in lines if "Error" in line]
-    return Outcome(resolved=None, says=errors[-1] if errors else "error", kept=kept)
+    return Outcome(resolved=None, detail=errors[-1] if errors else "error", evidence=evidence)

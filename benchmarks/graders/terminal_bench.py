@@ -26,7 +26,7 @@ class TerminalBenchGrader:
     name = "Terminal-Bench"
     requirement = "terminal-bench==0.2.18"
     python = "3.12"
-    way = (
+    method = (
         "`tb run` runs the script as its agent `oracle` in a terminal of a container, and then in "
         "another terminal of the same container `run-tests.sh`, which copies the tests over the "
         "repository and runs pytest; resolved is its `is_resolved`: that its parser `pytest` finds "
@@ -94,14 +94,14 @@ def _write_task(trial: Trial, form: Path) -> None:
     (form / "solution.sh").write_text(f"#!/bin/bash\nexec {limit}\n")
 
 
-def _outcome(result: Mapping[str, Any] | None, kept: Path) -> Outcome:
-    for recordings in kept.glob("*/sessions"):
+def _outcome(result: Mapping[str, Any] | None, evidence: Path) -> Outcome:
+    for recordings in evidence.glob("*/sessions"):
         shutil.rmtree(recordings)  # what they show, the panes show
     if result is None:
-        return Outcome(resolved=None, says="the trial did not end", kept=kept)
+        return Outcome(resolved=None, detail="the trial did not end", evidence=evidence)
     fields = ("is_resolved", "failure_mode", "parser_results")
-    says = ", ".join(f"{field} {result[field]}" for field in fields)
-    return Outcome(resolved=result["is_resolved"], says=says, kept=kept)
+    detail = ", ".join(f"{field} {result[field]}" for field in fields)
+    return Outcome(resolved=result["is_resolved"], detail=detail, evidence=evidence)
 
 
 GRADER = TerminalBenchGrader()

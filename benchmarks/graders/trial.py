@@ -50,6 +50,11 @@ class Trial:
     on, if the grader lets it."""
 
 
+def longest_seconds(trials: Sequence[Trial]) -> int:
+    """After this time a grader that hangs is given up, with all its trials."""
+    return 300 * len(trials) + 600
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What a grader said of a trial."""
@@ -57,10 +62,10 @@ class Outcome:
     resolved: bool | None
     """None: it gave no judgement, so that the attempt counts as not resolved."""
 
-    says: str
+    detail: str
     """A line with its own words: the reward, the report's field, the error."""
 
-    kept: Path
+    evidence: Path
     """The file or folder where the grader wrote it."""
 
 
@@ -76,7 +81,7 @@ class Grader(Protocol):
     python: str
     """The Python that it is installed for, such as `3.12`."""
 
-    way: str
+    method: str
     """A sentence: what it runs, where, and what makes an attempt resolved."""
 
     def judge(

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.graders import harbor
 from benchmarks.graders.harbor import HarborGrader
-from benchmarks.graders.trial import Outcome, Trial
+from benchmarks.graders.trial import Outcome, Trial, longest_seconds
 
 _PLUGIN = Path(__file__).with_name("verifiers_taskset")
 _SECONDS = 60
@@ -22,9 +22,9 @@ class VerifiersGrader:
     requirement = "verifiers[harbor]==0.4.0"
     python = "3.12"
 
-    def __init__(self, name: str, form: HarborGrader, way: str) -> None:
+    def __init__(self, name: str, form: HarborGrader, method: str) -> None:
         self.name = name
-        self.way = way
+        self.method = method
         self._form = form
 
     def judge(
@@ -58,7 +58,7 @@ class VerifiersGrader:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 check=False,
-                timeout=300 * len(trials) + 600,
+                timeout=longest_seconds(trials),
             )
         traces = place / "run" / "traces.jsonl"
         if not traces.exists():
@@ -70,33 +70,35 @@ class VerifiersGrader:
         return {trial.name: _outcome(found.get(trial.name), traces) for trial in trials}
 
 
-def _outcome(episode: Mapping[str, Any] | None, kept: Path) -> Outcome:
+def _outcome(episode: Mapping[str, Any] | None, evidence: Path) -> Outcome:
     if episode is None:
-        return Outcome(resolved=None, says="no such episode in the traces", kept=kept)
+        return Outcome(resolved=None, detail="no such episode in the traces", evidence=evidence)
     traces = episode["traces"]
     errors = [*episode["errors"], *(error for trace in traces for error in trace["errors"])]
     if errors:
         said = f"{errors[0]['type']}: {errors[0]['message']}"
-        return Outcome(resolved=None, says=" ".join(said.split()), kept=kept)
+        return Outcome(resolved=None, detail=" ".join(said.split()), evidence=evidence)
     rewards = traces[0]["rewards"]
     if None in rewards.values():
-        return Outcome(resolved=None, says=f"no reward: {traces[0]['stop_condition']}", kept=kept)
+        return Outcome(
+            resolved=None, detail=f"no reward: {traces[0]['stop_condition']}", evidence=evidence
+        )
     total = sum(each["score"] * each["weight"] for each in rewards.values())
     scores = ", ".join(f"{name} {each['score']}" for name, each in rewards.items())
-    return Outcome(resolved=total >= _SOLVED, says=scores, kept=kept)
+    return Outcome(resolved=total >= _SOLVED, detail=scores, evidence=evidence)
 
 
 SHARED = VerifiersGrader(
     name="verifiers, Harbor taskset",
     form=harbor.SHARED,
-    way="`vf-eval` on verifiers' Harbor taskset in its Docker runtime: a harness runs the script "
-    "in a container, then the taskset removes old reward files, copies the tests there and runs "
-    "`tests/test.sh`; an attempt is resolved if the reward in `/logs/verifier/` is 1.",
+    method="`vf-eval` on verifiers' Harbor taskset in its Docker runtime: a harness runs the "
+    "script in a container, then the taskset removes old reward files, copies the tests there and "
+    "runs `tests/test.sh`; an attempt is resolved if the reward in `/logs/verifier/` is 1.",
 )
 SEPARATE = VerifiersGrader(
     name="verifiers, Harbor taskset, separate verifier",
     form=harbor.SEPARATE,
-    way='As the other, but of a task with `environment_mode = "separate"`: verifiers removes the '
-    "agent's container, starts a fresh one of the task's image, restores the repository there as "
-    "the declared artifact and runs `tests/test.sh` in it.",
+    method='As the other, but of a task with `environment_mode = "separate"`: verifiers removes '
+    "the agent's container, starts a fresh one of the task's image, restores the repository there "
+    "as the declared artifact and runs `tests/test.sh` in it.",
 )

@@ -11,14 +11,14 @@ MACHINE = {"cores": 2}
 
 def column(cells, **more):
     return {
-        "requirement": "", "python": "3.11", "way": "It runs.", "taken": "2026-01-02",
+        "requirement": "", "python": "3.11", "method": "It runs.", "taken": "2026-01-02",
         "machine": MACHINE, "engine": "20", "agentbench": "1", "jobs": 2, "trials": 4,
         "seconds": 8.0, "failed": None, "cells": cells, **more,
     }  # fmt: skip
 
 
-def cells(*resolved, says="no"):
-    return [{"resolved": one, "says": says, "kept": "k", "sha256": "s"} for one in resolved]
+def cells(*resolved, detail="no"):
+    return [{"resolved": one, "detail": detail, "evidence": "k", "sha256": "s"} for one in resolved]
 
 
 def row(name, *, honest):
@@ -43,7 +43,7 @@ def test_the_page_counts_each_cheat_once_and_tells_rejected_fixes_in_the_graders
             {"lie": cells(False, False), "bribe": cells(False), "mend": cells(True)}
         ),
         "theirs": column(
-            {"lie": cells(True, False), "mend": cells(None, says="a `late` one")},
+            {"lie": cells(True, False), "mend": cells(None, detail="a `late` one")},
             requirement="theirs==1.2",
         ),
         "absent": column({}, failed="no wheel", seconds=None),

@@ -29,10 +29,10 @@ class HarborTrial:
     reward: float | None
     """The one named `reward`, or else the lowest of several; None: Harbor gave none."""
 
-    says: str
+    detail: str
     """Harbor's rewards and its error, in a line."""
 
-    kept: Path
+    evidence: Path
     """The folder of Harbor's trial; the job's log if there was no trial."""
 
 
@@ -101,8 +101,8 @@ def try_on_harbor(
             task=task,
             kind=kind,
             rewarded=_is_rewarded(kind, task, rewards),
-            detail=judged[copied].says,
-            folder=judged[copied].kept,
+            detail=judged[copied].detail,
+            folder=judged[copied].evidence,
         )
         for copied, (task, kind) in owners.items()
     ]
@@ -168,7 +168,7 @@ def run_harbor(
     if not found:
         last = log.read_text(errors="replace").strip()[-2000:]
         raise UnavailableError(f"Harbor judged nothing. It said: {last}")
-    none = HarborTrial(reward=None, says="Harbor has no result of it", kept=log)
+    none = HarborTrial(reward=None, detail="Harbor has no result of it", evidence=log)
     return {name: found.get(name, none) for name in tasks}
 
 
@@ -191,7 +191,7 @@ def _read_trial(path: Path) -> tuple[str, HarborTrial]:
         words.append(f"{error['exception_type']}: {error['exception_message']}")
     trial = HarborTrial(
         reward=rewards.get("reward", min(rewards.values(), default=None)),
-        says=" ".join(", ".join(words).split()) or "no reward",
-        kept=path.parent,
+        detail=" ".join(", ".join(words).split()) or "no reward",
+        evidence=path.parent,
     )
     return Path(result["config"]["task"]["path"]).name, trial
