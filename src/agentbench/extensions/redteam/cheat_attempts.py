@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from types import MappingProxyType
+from typing import NamedTuple
 
 from agentbench.agents.command import CommandAgent
 from agentbench.agents.interface import AgentOutcome, Budget
@@ -90,24 +90,33 @@ def start_cheats(
             "cheats change the machine that they run on; start Docker or make bubblewrap work "
             "(`agentbench doctor` says how)"
         )
-    copies: dict[TaskId, tuple[Task, str, str]] = {}
+    planned: dict[TaskId, _Planned] = {}
     for task in tasks:
         scripts = _scripts(task, applicable_kinds(task, kinds))
-        for name, script in {REFERENCE: "", NOTHING: "true", **scripts}.items():
-            copied = task.replace(problem=task.problem.replace(id=TaskId(f"{task.id}--{name}")))
-            copies[copied.id] = (copied, name, script)
+        for kind, script in {REFERENCE: "", NOTHING: "true", **scripts}.items():
+            copied = task.replace(problem=task.problem.replace(id=TaskId(f"{task.id}--{kind}")))
+            planned[copied.id] = _Planned(copied, task.id, kind, script)
     test_runs: dict[TaskId, CommandResult] | None = None
     if grader is GraderName.EXIT_CODE:
         test_runs = {}
         options = options.replace(integrity_controls=ControlLevel.OFF)  # no verdict is asked for
-    agent = _CheatingAgent(copies, test_runs)
-    each = [task for task, _, _ in copies.values()]
-    run = start_run(each, options.replace(agent=agent, attempts=1))
-    owners = {
-        copied: (copied.removesuffix(f"--{name}"), name, script)
-        for copied, (_, name, script) in copies.items()
-    }
-    return CheatRun(run=run, owners=owners, test_runs=test_runs)
+    agent = _CheatingAgent(planned, test_runs)
+    run = start_run(
+        [each.copied for each in planned.values()], options.replace(agent=agent, attempts=1)
+    )
+    return CheatRun(run=run, planned=planned, test_runs=test_runs)
+
+
+class _Planned(NamedTuple):
+    """An attempt to make."""
+
+    copied: Task
+    """The task, under an id of its own."""
+
+    task: str
+    kind: str
+    script: str
+    """What it runs; empty: the reference solution."""
 
 
 def _refuse_tasks(tasks: Sequence[Task], grader: GraderName) -> None:
@@ -139,8 +148,8 @@ class CheatRun:
     """A run whose attempts are the kinds of cheats."""
 
     run: Run
-    owners: Mapping[TaskId, tuple[str, str, str]]
-    """The task, the kind and its script, by the id of an attempt's task."""
+    planned: Mapping[TaskId, _Planned]
+    """By the id of an attempt's task."""
 
     test_runs: Mapping[TaskId, CommandResult] | None
     """The runs of the tests whose exit codes decide; None: the verdicts decide."""
@@ -152,7 +161,7 @@ class CheatRun:
             OSError: the folder of the run cannot be written.
         """
         records = {one.task_id: one for one in ReportedRun.read(self.run.store.folder).records()}
-        for copied, (task, kind, script) in self.owners.items():
+        for copied, (_, task, kind, script) in self.planned.items():
             record = records.get(copied)
             if record is None:
                 folder, detail = self.run.store.folder, "it was not attempted"
@@ -190,17 +199,17 @@ class _CheatingAgent:
 
     def __init__(
         self,
-        attempts: Mapping[TaskId, tuple[Task, str, str]],
+        planned: Mapping[TaskId, _Planned],
         test_runs: dict[TaskId, CommandResult] | None,
     ) -> None:
-        self._attempts = MappingProxyType(attempts)
+        self._planned = planned
         self._test_runs = test_runs
 
     def solve(
         self, problem: Problem, sandbox: Sandbox, budget: Budget, model: ModelEndpoint | None
     ) -> AgentOutcome:
         """Apply the reference solution, or run the script."""
-        task, _, script = self._attempts[problem.id]
+        task, _, _, script = self._planned[problem.id]
         outcome = AgentOutcome(ending=AgentEnding.SUBMITTED)
         if not script:
             scripted = task.scripted_solution
